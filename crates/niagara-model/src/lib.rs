@@ -56,7 +56,7 @@ pub use lost_setting::{LostSetting, SettingReason, Successor};
 pub use node_account::{FoughtOn, NodeAccount, NodeSeconds};
 pub use node_reason::{JobEnd, NodeReason, NodeTrouble, SharedMachine};
 pub use origin_note::OriginNote;
-pub use reason::{BUILD_LEVERS, Failure, Machine, Reason, Setting};
+pub use reason::{Failure, Machine, Reason, Setting};
 pub use recommendation::{
     Alternative, AlternativeReason, Benefit, Conclusion, DropReason, DroppedLever, DuelsOf,
     NextStep, OVER_SOCKET, Obstacle, Others, OverSocket, Recommendation, STEADY_SLICE_SECONDS,

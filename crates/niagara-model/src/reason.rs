@@ -6,9 +6,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::{PartFault, UndoneCheck};
 
-/// What the ids of levers begin with that run a server built from source.
-pub const BUILD_LEVERS: &str = "build-";
-
 /// The machine that a requirement is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -41,6 +38,9 @@ pub enum Reason {
     OnlyByName {
         /// The lever.
         lever: String,
+        /// Whether it runs a server built from source.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        build: bool,
     },
     /// Its risk was not allowed.
     RiskNotAllowed {

@@ -13,13 +13,13 @@ use niagara_capture::fidelity::ReplayVerdict;
 
 use crate::number;
 use crate::{
-    AllTimeMeaning, AlternativeReason, AnswerDifference, BUILD_LEVERS, Benefit, Bound, Breakdown,
-    BuildCheck, CheckCount, CheckFigure, CheckLimit, CheckOutcome, CheckPart, ChosenIndex,
-    Conclusion, Control, CpuPlacement, Deployment, Difference, DifferingDigest, DropReason,
-    Failure, FinalCheck, Finding, Goal, HeldBack, IdenticalDuels, LeftOutPlacements, Machine,
-    NextStep, Obstacle, Others, PartFault, PointFailure, QueriesFirst, Reason, Recommendation,
-    ReplaySummary, SameAnswers, Searched, Setting, Setup, StrongerSetting, TakenEvidence,
-    UndoneCheck, Upgrade, UpgradeObstacle, Warning,
+    AllTimeMeaning, AlternativeReason, AnswerDifference, Benefit, Bound, Breakdown, BuildCheck,
+    CheckCount, CheckFigure, CheckLimit, CheckOutcome, CheckPart, ChosenIndex, Conclusion, Control,
+    CpuPlacement, Deployment, Difference, DifferingDigest, DropReason, Failure, FinalCheck,
+    Finding, Goal, HeldBack, IdenticalDuels, LeftOutPlacements, Machine, NextStep, Obstacle,
+    Others, PartFault, PointFailure, QueriesFirst, Reason, Recommendation, ReplaySummary,
+    SameAnswers, Searched, Setting, Setup, StrongerSetting, TakenEvidence, UndoneCheck, Upgrade,
+    UpgradeObstacle, Warning,
 };
 
 /// Names of the two sides of a comparison.
@@ -316,10 +316,10 @@ impl Display for Detail<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         match self.0 {
             Reason::NotRequested => f.write_str("left out on request (--only, --without)"),
-            Reason::OnlyByName { lever } => {
+            Reason::OnlyByName { lever, build } => {
                 write!(f, "tried only when asked for by name: --also {lever}")?;
-                match lever.starts_with(BUILD_LEVERS) {
-                    true => f.write_str("; --with-builds tries all builds that apply"),
+                match build {
+                    true => f.write_str("; --with-builds tries the best that fit into --build-budget"),
                     false => Ok(()),
                 }
             }
@@ -1639,7 +1639,7 @@ fn change_of_latency(after_over_before: &niagara_stats::Estimate) -> String {
         // "No change shown" is read as "unchanged".
         _ => {
             // Outwards, but for what the difference itself adds.
-            let percent = |ratio: f64| ((ratio - 1.0).abs() * 100.0 - 1e-9).ceil();
+            let percent = |ratio: f64| ((ratio - 1.0).abs() * 100.0 - 1e-9).max(0.0).ceil();
             format!(
                 "undecided, between {} % lower and {} % higher",
                 percent(after_over_before.low),
@@ -1821,7 +1821,7 @@ pub fn units(protocol: &str) -> &'static str {
 pub fn remains_over_socket(figure: Option<&str>) -> String {
     match figure {
         Some(figure) => format!(
-            "If the application uses the socket already, as WordPress does with DB_HOST localhost, what remains under this load is {figure}."
+            "If the application uses the socket already (WordPress connects so with DB_HOST localhost), what remains under this load is {figure}."
         ),
         None => "If the application uses the socket already, less remains: `niagara tune --app socket` measures it.".to_owned(),
     }

@@ -71,9 +71,6 @@ pub(crate) fn checks_of(summary: &Summary) -> Vec<CheckInWords> {
         .collect()
 }
 
-/// Side effects that one screen has.
-const BRIEF_NOTES: usize = 2;
-
 /// What a study came to, as far as it can be applied.
 struct Found<'a> {
     deployment: Option<&'a Deployment>,
@@ -175,10 +172,14 @@ impl<'a> Found<'a> {
         lines.push((
             "Holds for",
             format!(
-                "{}; {}; this workload ({}). Of a page's time only the database's share gets shorter. {}",
+                "{}; {}; this workload ({}). {}{}",
                 self.machine(deployment),
                 self.conditions(deployment),
                 self.workload,
+                match self.rungs.is_empty() {
+                    true => "",
+                    false => "Of a page's time only the database's share gets shorter. ",
+                },
                 match self.is_on_test_tables {
                     true => OWN_TRAFFIC,
                     false => "Measure again where you deploy, and with your own workload.",
@@ -291,9 +292,7 @@ impl<'a> Found<'a> {
         };
         let is_closed = self.proof.is_some_and(|proof| proof.rate.is_none());
         let pace = match self.is_on_test_tables && is_closed {
-            true => {
-                "; its connections stay open, and each asks again once it was answered, unlike a site's that connects for each page"
-            }
+            true => "; each connection asks again once it was answered, without a pause",
             false => "",
         };
         format!("the load generator {place}{way}{pace}{start}")
@@ -330,8 +329,8 @@ impl<'a> Found<'a> {
         checks_told(&self.checks)
     }
 
-    /// What the levers risk, those with a risk by name, and below it a line for each thing to know; `in_short`: where these stand, and of
-    /// a built server only what holds for every one.
+    /// What the levers risk, those with a risk by name, and below it a line for each thing to know; `in_short`: the first words of these,
+    /// and of a built server only what holds for every one.
     fn risk(&self, deployment: &Deployment, in_short: bool) -> String {
         let mut risks = deployment.risks.clone();
         if deployment.gives_up_encryption() {
@@ -364,12 +363,8 @@ impl<'a> Found<'a> {
         let notes: Vec<String> = notes.map(|note| format!("{}.", capital(note))).collect();
         match in_short && !notes.is_empty() {
             true => {
-                let more = match notes.len() > BRIEF_NOTES {
-                    true => " More: deploy/README.md.",
-                    false => "",
-                };
-                let first: Vec<&str> = notes.iter().map(String::as_str).take(BRIEF_NOTES).collect();
-                format!("{risk} {}{more}", first.join(" "))
+                let first: Vec<String> = notes.iter().map(|note| first_words(note)).collect();
+                format!("{risk} {} More: deploy/README.md.", first.join(" "))
             }
             false => {
                 let all = std::iter::once(risk).chain(notes);
@@ -377,6 +372,12 @@ impl<'a> Found<'a> {
             }
         }
     }
+}
+
+/// A note up to its first break, as one screen has it.
+fn first_words(note: &str) -> String {
+    let first = note.split([',', ';', ':', '(']).next().unwrap_or(note);
+    format!("{}.", first.trim().trim_end_matches('.'))
 }
 
 /// How far a capture's answers were compared, where B is handed over.

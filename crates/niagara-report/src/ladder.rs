@@ -64,7 +64,13 @@ pub(crate) fn how_to_read(tune: &TuneSummary) -> Folded {
 /// Compares the total with the product of its parts.
 fn parts_multiplied(tune: &TuneSummary) -> Option<String> {
     let total = tune.total.as_ref()?;
-    let product = number::ratio(&product_of_several(tune)?);
+    let several = product_of_several(tune)?;
+    let product = number::ratio(&several);
+    if agree(&several, &total.judged().estimate) {
+        return Some(format!(
+            "The parts, multiplied before they are rounded, give {product}: the total agrees with them."
+        ));
+    }
     let slices = lengths_of_slices(tune).map_or("", |_| "slices of other lengths, ");
     Some(format!(
         "The parts, multiplied, give {product}, the total is {}. What makes the difference ({slices}levers that act on each other, chance) was \
@@ -145,6 +151,9 @@ pub(crate) fn in_short(tune: &TuneSummary) -> Option<String> {
         });
         let beside = match (lies_above_parts(tune, total), product_of_several(tune)) {
             (false, None) => "the parts need not multiply".to_owned(),
+            (false, Some(product)) if agree(&product, &total.judged().estimate) => {
+                "the parts, multiplied, agree with it".to_owned()
+            }
             (false, Some(product)) => {
                 format!("the parts give {}, multiplied", number::ratio(&product))
             }
@@ -197,6 +206,12 @@ pub(crate) fn has_longer_slices(tune: &TuneSummary) -> bool {
 /// Whether the total is above the product of its parts by more than their intervals allow; not where a part has no figure.
 fn lies_above_parts(tune: &TuneSummary, total: &Comparison) -> bool {
     product_of_parts(tune).is_some_and(|product| total.judged().estimate.ratio > product.high)
+}
+
+/// Whether neither of two estimates leaves the other's interval.
+fn agree(one: &Estimate, other: &Estimate) -> bool {
+    let holds = |around: &Estimate, ratio: f64| (around.low..=around.high).contains(&ratio);
+    holds(one, other.ratio) && holds(other, one.ratio)
 }
 
 /// Whether a rung has no figure of its own: the search alone brought it in, so that the screening measured it with another

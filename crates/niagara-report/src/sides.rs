@@ -32,10 +32,8 @@ const COLUMNS_OF_PAIRS: &str =
 const LOWER_IS_BETTER: &str = "For latency and CPU, lower is better: at most the upper figure.";
 
 /// Both for one screen.
-const IN_SHORT: &str =
-    "B over A: of neighbouring slices, not B divided by A. Of latency and CPU, less is better.";
-const IN_SHORT_OF_PAIRS: &str =
-    "B over A: of the two runs of a pair, not B divided by A. Of latency and CPU, less is better.";
+const IN_SHORT: &str = "B over A: of neighbouring slices, not B divided by A. Latency and CPU: at most the upper figure.";
+const IN_SHORT_OF_PAIRS: &str = "B over A: of the two runs of a pair, not B divided by A. Latency and CPU: at most the upper figure.";
 
 /// The row of what failed.
 const ERRORS: &str = "Errors";
@@ -254,8 +252,13 @@ impl Sides {
     /// The rows that have a ratio, beneath `heading` and above `note`.
     pub(crate) fn judged_table(&self, heading: &str, note: String) -> Table {
         let mut grid = self.table();
-        grid.rows
-            .retain(|row| row.last().is_some_and(|ratio| !ratio.is_empty()));
+        // Short slices have another tail than steady load.
+        let [_, p95, p99] = PERCENTILES.map(|name| name.split(',').next().unwrap_or(name));
+        let is_tail = |name: &str| name.starts_with(p95) || name.starts_with(p99);
+        grid.rows.retain(|row| {
+            row.last().is_some_and(|ratio| !ratio.is_empty())
+                && !(self.has_short_slices && is_tail(&row[0]))
+        });
         grid.heading = heading.to_owned();
         grid.notes = vec![note];
         grid.long = true;

@@ -501,7 +501,12 @@ fn at_best(comparison: &Comparison) -> String {
 }
 
 /// Why a variant is not recommended, and where its figure looks better than the recommended one's, what that is worth.
-pub(crate) fn not_recommended(other: &Alternative, recommended: Option<&Comparison>) -> String {
+/// `own`: what its levers brought by duels of their own, multiplied.
+pub(crate) fn not_recommended(
+    other: &Alternative,
+    recommended: Option<&Comparison>,
+    own: Option<Estimate>,
+) -> String {
     let gain = other.comparison.judged().estimate;
     let looks_better = recommended
         .map(|total| total.judged().estimate)
@@ -512,6 +517,12 @@ pub(crate) fn not_recommended(other: &Alternative, recommended: Option<&Comparis
         true => "; its larger gain may be chance",
         false => "",
     };
+    let own = own.map_or(String::new(), |product| {
+        format!(
+            "; its levers' own duels, multiplied, give {}",
+            number::estimate(&product)
+        )
+    });
     let p95 = [
         other.comparison.latency_p95,
         recommended.and_then(|total| total.latency_p95),
@@ -522,7 +533,7 @@ pub(crate) fn not_recommended(other: &Alternative, recommended: Option<&Comparis
         }
         _ => "",
     };
-    format!("{}{chance}{tail}", other.because)
+    format!("{}{chance}{own}{tail}", other.because)
 }
 
 /// Whether one estimate may be larger than another, of other duels, by chance alone: the difference of logarithms is within the halves of
@@ -1073,8 +1084,16 @@ pub(crate) fn two_sided_confidence(tune: &TuneSummary) -> Option<String> {
             number::confidence(alpha)
         )
     });
+    // Calculated, it has the confidence of neither.
+    let is_measured = tune.recommendation.as_ref().is_some_and(|found| {
+        matches!(found, Recommendation::Install { over_socket: Some(left), .. } if left.duels.is_some())
+    });
+    let over_socket = match is_measured {
+        true => "what remains over the socket, ",
+        false => "",
+    };
     Some(format!(
-        "both ends hold with {} % (total, latency, CPU){levers}, 95 % (screened levers)",
+        "both ends hold with {} % (total, {over_socket}latency, CPU){levers}, 95 % (screened levers)",
         number::confidence(total.alpha)
     ))
 }

@@ -78,6 +78,7 @@ fn everything() -> DeployInput {
         conditions: Some("the load generator on the same machine, over loopback TCP at the start".into()),
         slices: None,
         socket_alone: Some("× 1.173 [1.158, 1.188], proven, n = 12".into()),
+        socket_alone_cpu: Some("× 0.86 [0.84, 0.88]".into()),
         over_socket: Some("× 1.03 [1.01, 1.06]".into()),
         cpu_over_socket: None,
         cpu: Some("× 0.896 [0.880, 0.913]".into()),

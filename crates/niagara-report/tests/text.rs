@@ -730,7 +730,7 @@ fn the_negative_control_is_within_chance_or_warned_of() {
     tune.negative_control = Some(fixture::screened("nothing", "Nothing changes", "", 0.985));
     let chance = terminal(&of(&tune), false, 200);
     assert!(
-        chance.contains("(changes nothing: 1 in 20 brackets misses 1, a warning comes at 99 %)"),
+        chance.contains("(changes nothing: misses 1, as 1 in 20 does; its 99 % bracket holds 1)"),
         "{chance}"
     );
     let page = markdown(&report(&of(&tune)));
@@ -1195,6 +1195,7 @@ fn long_lists_stand_behind_all_that_a_reader_acts_on() {
         title: title.into(),
         reason: niagara_model::Reason::OnlyByName {
             lever: lever.into(),
+            build: false,
         },
     };
     let mut named = fixture::tune();

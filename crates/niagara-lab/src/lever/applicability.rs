@@ -155,6 +155,7 @@ impl Lever {
         if self.only_named && !context.named.contains(&self.id) {
             return Err(Reason::OnlyByName {
                 lever: self.id.clone(),
+                build: !self.build().is_empty(),
             });
         }
         let harmless = matches!(self.risk, Risk::None | Risk::Memory);

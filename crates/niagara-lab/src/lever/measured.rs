@@ -1,6 +1,7 @@
 //! What a lever did where it was measured.
 
 use niagara_server::Family;
+use niagara_stats::Estimate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +23,9 @@ pub struct Measured {
     /// What it was set against, where that is not the server's package.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over: Option<String>,
+    /// Whether that is the same source built with the package's compiler and flags: it may be slower or faster than the package.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub over_rebuild: bool,
     /// The lever that both sides had, where the figure is what this one adds to it: the one that it extends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub added_to: Option<String>,
@@ -33,6 +37,15 @@ pub struct Measured {
 }
 
 impl Measured {
+    /// The ratio with its 95 % interval.
+    pub fn estimate(&self) -> Estimate {
+        Estimate {
+            ratio: self.ratio,
+            low: self.low,
+            high: self.high,
+        }
+    }
+
     /// ln(ratio).
     pub(super) fn log(&self) -> f64 {
         self.ratio.ln()

@@ -21,6 +21,8 @@ pub(super) struct MeasuredTable {
     high: At<f64>,
     /// what it was set against, where that is not the server's package: "gcc with the package's flags, 16 threads"
     over: Option<Text>,
+    /// true where that is the same source built with the package's compiler and flags
+    over_rebuild: Option<bool>,
     /// the lever that both sides had, where the figure is what this one adds to it: the one that it `extends`
     added_to: Option<At<Text>>,
     /// the machine's CPU, as in "AMD EPYC"
@@ -71,6 +73,7 @@ pub(super) fn measured(table: At<MeasuredTable>, extends: Option<&str>) -> Found
         low: table.low.value,
         high: table.high.value,
         over: table.over.map(|over| over.0),
+        over_rebuild: table.over_rebuild == Some(true),
         added_to: table.added_to.map(|base| base.value.0),
         machine: table.machine.map(|machine| machine.0),
         source: table.source.0,

@@ -199,10 +199,19 @@ fn list(levers: &[Lever]) -> String {
 fn index(levers: &[Lever]) -> String {
     let mut settings: BTreeMap<&str, BTreeSet<(String, Vec<String>)>> = BTreeMap::new();
     for lever in levers.iter().filter(|lever| lever.role() == Role::Lever) {
-        let places: Vec<String> = lever.measured().iter().map(place).collect();
-        let row = (lever.spelling(), places);
         for variable in lever.variables() {
-            settings.entry(variable).or_default().insert(row.clone());
+            // A branch has other variables than the one that was measured.
+            let sets = |measured: &&Measured| {
+                Family::of_name(&measured.server).is_none_or(|family| {
+                    lever
+                        .template
+                        .variables(family)
+                        .any(|(name, _)| name == variable)
+                })
+            };
+            let places = lever.measured().iter().filter(sets).map(place).collect();
+            let row = (lever.spelling(), places);
+            settings.entry(variable).or_default().insert(row);
         }
     }
     let rows = settings.into_iter().map(|(variable, levers)| {

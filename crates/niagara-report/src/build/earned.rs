@@ -28,7 +28,7 @@ fn dropped(tune: &TuneSummary) -> Option<Table> {
             ("Lever", Column::Words),
             ("Id", Column::Code),
             ("Fresh duels", Column::Figures),
-            ("Screened", Column::Figures),
+            ("Screened, 95 %", Column::Figures),
             ("Why not", Column::Words),
         ],
     );
@@ -100,7 +100,7 @@ fn holds_one(effect: &Estimate) -> bool {
 }
 
 /// Why a lever was picked that showed no effect.
-const LEANED: &str = "Without an effect shown a lever is picked where it leans to a gain and helped in earlier runs.";
+const LEANED: &str = "Without an effect shown a lever is picked where it leans to a gain and helped in earlier runs, or where nothing stood out.";
 
 fn variants(tune: &TuneSummary) -> Option<Table> {
     if tune.alternatives.is_empty() {
@@ -155,13 +155,7 @@ fn variants(tune: &TuneSummary) -> Option<Table> {
                 AlternativeReason::Tail => &of_total,
                 _ => &of_others,
             },
-            wording::not_recommended(other, recommended)
-                + &product_of_own(tune, other).map_or(String::new(), |product| {
-                    format!(
-                        "; multiplied, its levers' own duels give {}",
-                        number::ratio(&product)
-                    )
-                }),
+            wording::not_recommended(other, recommended, product_of_own(tune, other)),
         )
     }));
     if is_choice {

@@ -138,7 +138,7 @@ fn rungs(tune: &TuneSummary) -> Section {
             ("Lever", Column::Words),
             ("Id", Column::Code),
             ("Change", Column::Code),
-            ("Screened", Column::Figures),
+            ("Screened, 95 %", Column::Figures),
             ("Fresh duels", Column::Figures),
         ],
     );
@@ -293,7 +293,7 @@ fn screened(tune: &TuneSummary) -> Section {
         picture: forest,
         caption: format!(
             "Effect of each lever with its 95 % interval, all from the same screening duels. {filled} Diamond: the negative control, \
-             which changes nothing and must not win. Square: the positive control, which is known to slow the server and must lose. \
+             which changes nothing and must not move at 99 %. Square: the positive control, which is known to slow the server and must lose. \
              Each effect is an average over the settings of the other levers: alone, a lever may bring more or less. Screening \
              chooses and does not prove: effects chosen for being large are on average smaller than they look."
         ),
@@ -449,7 +449,7 @@ fn nothing_changed(tune: &TuneSummary, control: &Screened) -> &'static str {
     match (has_moved, holds_one) {
         (true, _) => "changes nothing, and moved: see the warning",
         (false, true) => "changes nothing",
-        (false, false) => "changes nothing: 1 in 20 brackets misses 1, a warning comes at 99 %",
+        (false, false) => "changes nothing: misses 1, as 1 in 20 does; its 99 % bracket holds 1",
     }
 }
 

@@ -164,6 +164,9 @@ fn unless_alike(is_for: &str, remedies: &str) -> Option<String> {
 const ONE_AT_A_TIME: &str = "Where the application is still on TCP, one at a time: first \"In the application\", and \"Check\" for some days. Then the steps \
                              here, with figures of before taken again, over the socket. Changed together, the socket's gain hides what the rest does.";
 
+/// What of the check is about the server's changes alone.
+const AFTER_SOCKET_ALONE: &str = "After the socket alone nothing of the server has changed: begin at \"How much it helps\", with the commands of \"Before\".";
+
 /// For the person who installs it.
 pub fn readme(input: &DeployInput) -> String {
     let is_alone = input.is_socket_alone();
@@ -928,10 +931,18 @@ impl Sections {
             ));
             commands.push(plugins::after(input));
         }
-        if commands.is_empty() {
+        let is_one_at_a_time = input.variant.brings_socket();
+        if commands.is_empty() && !is_one_at_a_time {
             return;
         }
         self.line("## Check\n");
+        if is_one_at_a_time {
+            self.line(format!("{AFTER_SOCKET_ALONE}\n"));
+        }
+        if commands.is_empty() {
+            self.line(socket::how_much(input));
+            return;
+        }
         self.line(format!(
             "In the folder `niagara-deploy`, as all that follows:\n\n```sh\n{}\n```\n",
             commands.join("\n")
@@ -1020,8 +1031,7 @@ impl Sections {
                 plugins::MEANING
             ));
         }
-        let has_pool = input.variant.config.get("thread_handling");
-        if input.is_mariadb() && has_pool.is_some_and(|value| value == "pool-of-threads") {
+        if input.brings_pool() {
             self.line(format!(
                 "The thread pool's own alarm, from MariaDB 10.5 on: note twice, at the beginning and at the end of the hour in which pages are \
                  slow, what this prints. Each count is a group whose statements had waited for a whole `thread_pool_stall_limit`. Where it grew \
@@ -1044,6 +1054,11 @@ impl Sections {
 
     fn undo_steps(&mut self, input: &DeployInput) {
         let service = input.service();
+        if input.variant.brings_socket() {
+            self.line(
+                "After the socket alone only the copy of the application's file goes back.\n",
+            );
+        }
         let mut commands = without_options(input);
         if has_unit(input) {
             commands.push(format!(

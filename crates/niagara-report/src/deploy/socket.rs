@@ -63,7 +63,8 @@ const LINES: [(&str, &str); 12] = [
 
 /// What to do, step by step.
 pub(super) fn steps(input: &DeployInput) -> String {
-    let client = plugins::administrator(input);
+    // It comes before a built server, which alone may need another account.
+    let client = plugins::packaged(input);
     let program = input.program();
     let lines: String = LINES
         .iter()
@@ -104,7 +105,7 @@ pub(super) fn is_used(input: &DeployInput) -> String {
          `127.0.0.1:51734` is TCP. Your own {} shows as `localhost`, too. PHP's connections last milliseconds: repeat it, or look at \
          `DB_HOST`.\n\n```sh\n{} -e 'SHOW PROCESSLIST'\n```\n",
         input.client(),
-        plugins::administrator(input)
+        plugins::packaged(input)
     )
 }
 
@@ -158,8 +159,12 @@ pub(super) fn how_much(input: &DeployInput) -> String {
          seconds added, divided by the statements added, are the CPU time per statement.\n\n{again}{}Days differ by several per \
          cent: a change of less than 5 % shows no gain, and nothing then outweighs the risks: undo it. Only the database's share of a page's time gets shorter. CPU time does not show waiting: take the pages' times again, at that hour. Where the middle one is 10 % longer on two days, undo \
          it; the slowest of eleven differ by themselves. With a second \
-         capture, `niagara compare --before a.capture --after b.capture` compares statement by statement.\n",
-        expected(input)
+         capture, `niagara compare --before a.capture --after b.capture` compares statement by statement{}.\n",
+        expected(input),
+        match input.brings_pool() {
+            true => "; what waits in the pool's queue is in no log, nor in Threads_running",
+            false => "",
+        }
     )
 }
 
@@ -177,11 +182,14 @@ fn expected(input: &DeployInput) -> String {
         true => ", the socket's part included",
         false => "",
     };
+    let alone = input.socket_alone_cpu.as_ref();
+    let alone = alone.filter(|_| !with_socket.is_empty());
+    let alone = alone.map_or(String::new(), |cpu| format!(" By the socket alone: {cpu}."));
     let in_use = match scheduler_in_short(&input.variant) {
         Some(_) => format!("{in_use} Without batch scheduling it was not measured."),
         None => in_use,
     };
     format!(
-        "The measurement had, CPU time per transaction after over before: {cpu}{with_socket}; production will differ.{in_use} "
+        "The measurement had, CPU time per transaction after over before: {cpu}{with_socket}; production will differ.{alone}{in_use} "
     )
 }

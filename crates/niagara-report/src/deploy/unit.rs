@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use niagara_model::{DeployBuild, Deployment};
 
-use super::{DeployInput, PLACE, TEXT_LIBRARY_PLACE, comment, head, quoted};
+use super::{DeployInput, PLACE, TEXT_LIBRARY_PLACE, comment, head, quoted, verbatim_comment};
 use crate::directives::{Directive, directives};
 
 /// Goes into the service's `.d` folder.
@@ -87,7 +87,7 @@ fn built(input: &DeployInput) -> String {
         .collect();
     format!(
         "{}EnvironmentFile={PATHS}\nExecStart=\nExecStart={}{paths}{options}\n",
-        comment(&format!("the built server: {}", built.one_line)),
+        verbatim_comment(&format!("the built server: {}", built.one_line)),
         command(built).replace('%', "%%"),
     )
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use niagara_model::{BUILD_LEVERS, Reason, Summary};
+use niagara_model::{Reason, Summary};
 use niagara_profile::{FoundLimit, Profile, StoredProfile};
 use niagara_stats::Estimate;
 use niagara_store::{Store, StoreError};
@@ -249,16 +249,15 @@ fn statements(seen: &DiagnosedProfile) -> Option<String> {
 
 /// What a tuning left out that may help still.
 fn left_to_try(seen: &DiagnosedProfile) -> Option<&'static str> {
-    let is_build_by_name = |id: &str, reason: &Reason| {
-        id.starts_with(BUILD_LEVERS) && matches!(reason, Reason::OnlyByName { .. })
-    };
-    let has = |is_left: &dyn Fn(&str, &Reason) -> bool| {
-        seen.levers.iter().any(|(id, known)| match known {
-            Known::NotTried(reason) => is_left(id, reason),
+    let is_build_by_name =
+        |reason: &Reason| matches!(reason, Reason::OnlyByName { build: true, .. });
+    let has = |is_left: &dyn Fn(&Reason) -> bool| {
+        seen.levers.values().any(|known| match known {
+            Known::NotTried(reason) => is_left(reason),
             Known::Tried(_) => false,
         })
     };
-    if has(&|_, reason| *reason == Reason::NotRequested) {
+    if has(&|reason| *reason == Reason::NotRequested) {
         return Some("levers are left to try (--only or --without left them out)");
     }
     has(&is_build_by_name).then_some(
@@ -453,6 +452,7 @@ mod tests {
         assert!(said(&busy).ends_with("CPU (90 % of the time), that is, hardware."));
         let by_name = Reason::OnlyByName {
             lever: "build-lto".to_owned(),
+            build: true,
         };
         busy.levers = BTreeMap::from([("build-lto".to_owned(), Known::NotTried(by_name))]);
         assert!(said(&busy).ends_with("are left to try (--with-builds, which needs a compiler)."));

@@ -3,7 +3,6 @@
 use niagara_lab::lever::{Lever, Measured};
 use niagara_model::{Reason, TuneSummary, load_name, number};
 use niagara_server::Family;
-use niagara_stats::Estimate;
 
 /// The factor whose levels are servers built from source.
 const BUILDS: &str = "build";
@@ -46,8 +45,8 @@ pub fn build_elsewhere(tune: &TuneSummary, levers: &[Lever]) -> Option<String> {
         // One without a profile is not what a tuning would build first, and brings a fraction of it.
         .filter(|lever| lever.build().contains_key("pgo"))
         .flat_map(|lever| lever.measured().iter().map(move |figure| (lever, figure)))
-        // What one build adds to another is no build's whole gain.
-        .filter(|(_, figure)| figure.added_to.is_none())
+        // What one build adds to another, or to one like the package, is not what the package lacks.
+        .filter(|(_, figure)| figure.added_to.is_none() && !figure.over_rebuild)
         .filter(|(_, figure)| figure.is_of_branch(family));
     // The nearest first: the same workload, then the same server; of those the one that is known best. The largest would be the luckiest.
     let nearness = |figure: &Measured| {
@@ -81,23 +80,36 @@ pub fn build_elsewhere(tune: &TuneSummary, levers: &[Lever]) -> Option<String> {
         // With --with-builds there was no time for any.
         format!("a longer {BUILD_BUDGET} (`report --verbose` has what each takes)")
     } else if left_out.iter().any(is_unasked) {
-        "--with-builds tries one; the package's updates do not reach such a server".to_owned()
+        "--with-builds tries the best that fit into --build-budget; the package's updates do not reach such a server".to_owned()
     } else {
         // Left out on request, begun without, or failed: each says so itself.
         "`report --verbose` says why none was".to_owned()
     };
-    let found = Estimate {
-        ratio: figure.ratio,
-        low: figure.low,
-        high: figure.high,
-    };
-    let machine = figure.machine.iter().map(|cpu| format!(" ({cpu})"));
-    let machine: String = machine.collect();
     let over = figure.over.iter().map(|over| format!(" over {over}"));
     let over: String = over.collect();
+    let (brought, sources) = on_all_machines(lever.measured(), figure);
     Some(format!(
-        "none tried; elsewhere a server built from source brought {}{machine}{of}{over}{trained} ({}): {what_to_do}",
-        number::estimate(&found),
-        figure.source,
+        "none tried; elsewhere a server built from source brought {brought}{of}{over}{trained} ({sources}): {what_to_do}"
     ))
+}
+
+/// This figure, or the least and the greatest of those of the same question on several machines; and where they are published.
+fn on_all_machines(figures: &[Measured], figure: &Measured) -> (String, String) {
+    let question = |of: &Measured| (of.server.clone(), of.workload.clone(), of.over.clone());
+    let alike = figures
+        .iter()
+        .filter(|other| question(other) == question(figure));
+    let mut ends: Vec<&Measured> = alike.collect();
+    ends.sort_by(|x, y| x.ratio.total_cmp(&y.ratio));
+    // The least and the greatest.
+    if ends.len() > 2 {
+        ends.drain(1..ends.len() - 1);
+    }
+    let told = ends.iter().map(|of| {
+        let machine = of.machine.iter().map(|cpu| format!(" ({cpu})"));
+        number::estimate(&of.estimate()) + &machine.collect::<String>()
+    });
+    let mut sources: Vec<&str> = ends.iter().map(|of| of.source.as_str()).collect();
+    sources.dedup();
+    (told.collect::<Vec<_>>().join(" to "), sources.join(", "))
 }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use niagara_lab::lever::{Change, Condition, Context, Lever, Measured, Span, meant};
 use niagara_lab::{Inventory, lever_context, server_name};
-use niagara_model::Reason;
+use niagara_model::{Reason, number};
 use niagara_server::Cancel;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -162,12 +162,12 @@ fn show(row: &LeverRow<'_>) {
         say!("  range searched: {}", range.one_line());
     }
     for measured in row.measured {
+        let machine = measured.machine.iter().map(|cpu| format!(" ({cpu})"));
         let over = measured.over.iter().map(|over| format!(" over {over}"));
         say!(
-            "  measured: × {} [{}, {}]{}, {} on {} ({})",
-            measured.ratio,
-            measured.low,
-            measured.high,
+            "  measured: {}{}{}, {} on {} ({})",
+            number::estimate(&measured.estimate()),
+            machine.collect::<String>(),
             over.collect::<String>(),
             measured.workload,
             measured.server,

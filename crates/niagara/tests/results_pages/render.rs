@@ -88,7 +88,6 @@ pub fn overview(records: &[Record]) -> String {
          - A load from [another machine](../two-machines.md) over a real network.\n\
          - More than two CPUs.\n\
          - The [studies](../studies.md) `compiler-pairs.toml`, `compiler-versions.toml`, `inlined-functions.toml`.\n\
-         - A build without unused parts, `build=clang-pgo-lto-lean`.\n\
          - Servers outside of Debian's archive, such as Oracle's binaries of MySQL.\n",
     );
     page

@@ -383,8 +383,8 @@ impl TuneRun<'_> {
             let titles = titles(&self.found.candidates, levers).join("; ");
             observer.see(Event::Note(&match test.phase {
                 Phase::Whole => format!(
-                    "to the proof, together (those clear of × 1, and those that lean so and helped elsewhere; of levers that exclude each \
-                     other, the best): {titles}"
+                    "to the proof, together (those clearly above × 1, those that lean above it and helped in earlier runs, else the best there is; of levers \
+                     that exclude each other, the best): {titles}"
                 ),
                 _ => format!("together: {titles}"),
             }));

@@ -404,7 +404,7 @@ fn untried(
         let lever = levers.iter().find(|lever| lever.id() == left.lever)?;
         let option = match &left.reason {
             Reason::RiskNotAllowed { risk } => format!("--allow {risk}"),
-            Reason::OnlyByName { lever } => format!("--also {lever}"),
+            Reason::OnlyByName { lever, .. } => format!("--also {lever}"),
             Reason::BuildBudget { .. } => "a longer --build-budget".to_owned(),
             _ => return None,
         };
