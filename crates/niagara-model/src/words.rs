@@ -1690,7 +1690,10 @@ impl Recommendation {
     pub fn headline(&self) -> String {
         match self {
             Self::UseSocket(benefit) => {
-                benefit.measured_first("use the Unix socket in the application.")
+                benefit.advice(
+                    "the Unix socket in the application",
+                    "Use the Unix socket in the application.",
+                )
             }
             Self::Install {
                 changes,
@@ -1698,15 +1701,22 @@ impl Recommendation {
                 benefit,
                 ..
             } => {
-                let apply = match with_socket {
-                    true => "use the Unix socket in the application, and apply",
-                    false => "apply",
+                let [socket, apply] = match with_socket {
+                    true => [
+                        "the Unix socket in the application, and ",
+                        "Use the Unix socket in the application, and apply",
+                    ],
+                    false => ["", "Apply"],
                 };
-                benefit.measured_first(&format!(
-                    "{apply} {} to the server: {}. That takes a restart.",
+                let changes = format!(
+                    "{} to the server: {}",
                     number::count(changes.len(), "change"),
                     changes.join("; ")
-                ))
+                );
+                benefit.advice(
+                    &format!("{socket}{changes} (a restart)"),
+                    &format!("{apply} {changes}. That takes a restart."),
+                )
             }
             Self::Nothing { because, setting } => {
                 format!("Change nothing on {setting}: {because}.")
@@ -1910,13 +1920,13 @@ impl Benefit {
         }
     }
 
-    /// The advice `what`. Of a benchmark it also says to measure one's own traffic first.
-    fn measured_first(&self, what: &str) -> String {
+    /// What to do, `apply`. Of a benchmark what `helps` alone, for nothing is applied before one's own traffic was measured.
+    fn advice(&self, helps: &str, apply: &str) -> String {
         match self.setting.benchmark {
             true => format!(
-                "On this benchmark: {what} Before you apply anything, measure your own traffic (`niagara pack`)."
+                "What helps on this benchmark: {helps}. Apply nothing yet: measure your own traffic first (`niagara pack`)."
             ),
-            false => number::capital(what),
+            false => apply.to_owned(),
         }
     }
 

@@ -119,7 +119,7 @@ fn the_proof_says_what_it_is_of() {
     let tested = of(|benefit| benefit.setting.benchmark = true);
     assert!(
         tested.starts_with(
-            "On this benchmark: use the Unix socket in the application. Before you apply anything, measure your own traffic (`niagara pack`)."
+            "What helps on this benchmark: the Unix socket in the application. Apply nothing yet: measure your own traffic first (`niagara pack`)."
         ),
         "{tested}"
     );
@@ -156,7 +156,7 @@ fn the_headline_is_what_to_do() {
     let report = Report::load(&store).expect("just written");
     let text = markdown(&report);
     let title = "Unix socket: × 1.19 [1.17, 1.25], proven";
-    let first = "On this benchmark: use the Unix socket in the application. Before you apply anything, measure your own traffic (`niagara pack`).";
+    let first = "What helps on this benchmark: the Unix socket in the application. Apply nothing yet: measure your own traffic first (`niagara pack`).";
     let second = "mariadb-10.11 then completes 19 % more transactions (oltp_read_only, 32 threads), proven by 12 fresh duels.";
     let words = format!("# {title}\n\n{first}\n\n{second}");
     assert!(text.starts_with(&words), "{text}");

@@ -161,8 +161,8 @@ fn unless_alike(is_for: &str, remedies: &str) -> Option<String> {
 }
 
 /// Why the socket comes first: its gain would hide that the rest brings nothing.
-const ONE_AT_A_TIME: &str = "Where the application is still on TCP, one at a time: first \"In the application\", and \"Check\" for some days. Then the steps \
-                             here, with figures of before taken again, over the socket. Changed together, the socket's gain hides what the rest does.";
+const ONE_AT_A_TIME: &str = "Where the application was on TCP until now: \"Check\" first, for some days. Then take the figures of \"Before\" again, over the \
+                             socket, and go on here. Changed together, the socket's gain hides what the rest does.";
 
 /// What of the check is about the server's changes alone.
 const AFTER_SOCKET_ALONE: &str = "After the socket alone nothing of the server has changed: begin at \"How much it helps\", with the commands of \"Before\".";
@@ -221,7 +221,9 @@ pub fn readme(input: &DeployInput) -> String {
     }
     out.overrides(input);
     out.apply(input);
-    out.application(input);
+    if !input.variant.brings_socket() {
+        out.application(input);
+    }
     out.check(input);
     out.undo(input);
     out.0
@@ -441,9 +443,12 @@ impl Sections {
             ),
         });
         self.line(socket::figures_before(input));
-        self.line("## Apply\n");
+        // The socket comes first, for it restarts nothing and can be taken back at once.
         if input.variant.brings_socket() {
-            self.line(format!("{ONE_AT_A_TIME}\n"));
+            self.application(input);
+            self.line(format!("## Apply\n\n{ONE_AT_A_TIME}\n"));
+        } else {
+            self.line("## Apply\n");
         }
         self.what_is_there(input, &mut step);
         self.built_server(input, &mut step);

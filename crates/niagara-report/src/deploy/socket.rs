@@ -157,10 +157,14 @@ pub(super) fn how_much(input: &DeployInput) -> String {
     format!(
         "How much it helps: note CPU seconds and statements twice again, as before the change, at the same time of day. The CPU \
          seconds added, divided by the statements added, are the CPU time per statement.\n\n{again}{}Days differ by several per \
-         cent: a change of less than 5 % shows no gain, and nothing then outweighs the risks: undo it. Only the database's share of a page's time gets shorter. CPU time does not show waiting: take the pages' times again, at that hour. Where the middle one is 10 % longer on two days, undo \
+         cent: a change of less than 5 % shows no gain, and nothing then outweighs the risks: undo it{}. Only the database's share of a page's time gets shorter. CPU time does not show waiting: take the pages' times again, at that hour. Where the middle one is 10 % longer on two days, undo \
          it; the slowest of eleven differ by themselves. With a second \
          capture, `niagara compare --before a.capture --after b.capture` compares statement by statement{}.\n",
         expected(input),
+        match input.variant.brings_socket() && !input.is_socket_alone() {
+            true => " (the socket may stay)",
+            false => "",
+        },
         match input.brings_pool() {
             true => "; what waits in the pool's queue is in no log, nor in Threads_running",
             false => "",

@@ -636,7 +636,7 @@ impl TuneRun<'_> {
         observer.see(Event::Note(&format!("kept: {titles}")));
         if self.total_shape == STEADY && subject.is_empty() {
             observer.see(Event::Note(
-                "from here on all duels have slices of a second, for the tail of latency: do not compare their figures with those of shorter ones above",
+                "from here on all duels have slices of a second, for the tail of latency: percentiles do not compare with those above, throughput may differ by some per cent",
             ));
         }
         let tell = |study: &Study, so_far: &TestOutcome| {
