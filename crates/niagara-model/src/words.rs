@@ -1689,12 +1689,10 @@ impl Recommendation {
     /// What to do: the headline.
     pub fn headline(&self) -> String {
         match self {
-            Self::UseSocket(benefit) => {
-                benefit.advice(
-                    "the Unix socket in the application",
-                    "Use the Unix socket in the application.",
-                )
-            }
+            Self::UseSocket(benefit) => benefit.advice(
+                "the Unix socket in the application",
+                "Use the Unix socket in the application.",
+            ),
             Self::Install {
                 changes,
                 with_socket,
