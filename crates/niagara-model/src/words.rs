@@ -1626,16 +1626,12 @@ fn minutes(seconds: f64) -> String {
 
 const P99: &str = "99th percentile of latency";
 
-/// Whether an interval holds 1.
-fn may_be_unchanged(ratio: &niagara_stats::Estimate) -> bool {
-    ratio.low <= 1.0 && ratio.high >= 1.0
-}
-
 /// Which way a percentile of latency went, by its interval: a ratio alone does not say which one is good.
 fn change_of_latency(after_over_before: &niagara_stats::Estimate) -> String {
     match (after_over_before.high < 1.0, after_over_before.low > 1.0) {
         (true, _) => "lower (better)".to_owned(),
         (_, true) => "higher (worse)".to_owned(),
+        _ if !after_over_before.high.is_finite() => "undecided".to_owned(),
         // "No change shown" is read as "unchanged".
         _ => {
             // Outwards, but for what the difference itself adds.
@@ -1951,7 +1947,7 @@ impl Benefit {
                 " The tail of latency is another question: slices of {} are too short for it (`niagara compare --goal p99`).",
                 number::seconds(seconds)
             ),
-            (Some(p99), _) if may_be_unchanged(p99) => {
+            (Some(p99), _) if p99.holds(1.0) => {
                 format!(" {P99}: {}.", change_of_latency(p99))
             }
             (Some(p99), _) => format!(

@@ -210,8 +210,7 @@ fn lies_above_parts(tune: &TuneSummary, total: &Comparison) -> bool {
 
 /// Whether neither of two estimates leaves the other's interval.
 fn agree(one: &Estimate, other: &Estimate) -> bool {
-    let holds = |around: &Estimate, ratio: f64| (around.low..=around.high).contains(&ratio);
-    holds(one, other.ratio) && holds(other, one.ratio)
+    one.holds(other.ratio) && other.holds(one.ratio)
 }
 
 /// Whether a rung has no figure of its own: the search alone brought it in, so that the screening measured it with another

@@ -478,7 +478,7 @@ fn a_larger_gain_that_may_be_chance_is_called_so() {
     );
 }
 
-/// Each variant's figures have the length of their slices beside them. A variant that was dropped for its tail was measured as a total.
+/// Each variant's figures have the length of their slices. A variant that was dropped for its tail was measured as a total.
 #[test]
 fn variants_of_different_slices_say_so() {
     let of = |because, seconds| {

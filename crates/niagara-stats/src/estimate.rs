@@ -34,6 +34,11 @@ impl Estimate {
     pub fn from_log_std_err(centre: f64, std_err: f64, z: f64) -> Self {
         Self::from_log(centre, centre - z * std_err, centre + z * std_err)
     }
+
+    /// Whether this ratio lies within the interval, its ends included.
+    pub fn holds(&self, ratio: f64) -> bool {
+        (self.low..=self.high).contains(&ratio)
+    }
 }
 
 #[cfg(test)]

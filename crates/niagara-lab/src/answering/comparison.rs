@@ -221,7 +221,7 @@ fn dropped_of_one_side(dropped: [u32; 2]) -> Option<Finding> {
     })
 }
 
-/// Trends below this p value are told. One in a hundred comparisons without a trend is told, too.
+/// Trends below this p value are reported, by chance in one of a hundred comparisons without a trend.
 const DRIFT: f64 = 0.01;
 
 /// What a reader must know where later duels scored higher, or lower, than earlier ones. An interval assumes an effect that stays the same.

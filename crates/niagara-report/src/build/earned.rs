@@ -49,7 +49,7 @@ fn dropped(tune: &TuneSummary) -> Option<Table> {
     if tune
         .dropped
         .iter()
-        .any(|lever| holds_one(&lever.screened.effect))
+        .any(|lever| lever.screened.effect.holds(1.0))
     {
         table.notes.push(LEANED.to_owned());
     }
@@ -89,14 +89,10 @@ fn fresh(lever: &DroppedLever) -> String {
 /// A screened effect; one whose interval holds 1 promises nothing by itself.
 fn screened(effect: &Estimate) -> String {
     let told = number::estimate(effect);
-    match holds_one(effect) {
+    match effect.holds(1.0) {
         true => format!("{told}\nno effect shown"),
         false => told,
     }
-}
-
-fn holds_one(effect: &Estimate) -> bool {
-    effect.low <= 1.0 && effect.high >= 1.0
 }
 
 /// Why a lever was picked that showed no effect.

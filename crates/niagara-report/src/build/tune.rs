@@ -445,8 +445,7 @@ pub(super) fn controls(tune: &TuneSummary) -> Option<String> {
 fn nothing_changed(tune: &TuneSummary, control: &Screened) -> &'static str {
     let mut warnings = tune.header.warnings.iter();
     let has_moved = warnings.any(|one| matches!(one.finding, Finding::NegativeControlMoved { .. }));
-    let holds_one = control.effect.low <= 1.0 && control.effect.high >= 1.0;
-    match (has_moved, holds_one) {
+    match (has_moved, control.effect.holds(1.0)) {
         (true, _) => "changes nothing, and moved: see the warning",
         (false, true) => "changes nothing",
         (false, false) => "changes nothing: misses 1, as 1 in 20 does; its 99 % bracket holds 1",

@@ -403,7 +403,7 @@ fn levers(tune: &TuneSummary) -> Vec<(String, DeployRung)> {
                 Some(total) => &total.judged().estimate,
                 None => rung_estimate(rung),
             };
-            estimate.low <= 1.0 && estimate.high >= 1.0
+            estimate.holds(1.0)
         },
     };
     own_rungs(tune)
