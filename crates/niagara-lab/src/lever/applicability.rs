@@ -247,14 +247,16 @@ impl Lever {
     fn check_malloc(&self, context: &Context) -> Result<(), Reason> {
         let own = context.own_malloc.as_str();
         let linked = || (context.release(), own.to_owned());
-        if self.only_sets_glibc() && own != GLIBC {
+        // A build gives up what the package brings: whatever it is linked with may be loaded again.
+        let gives_own_up = context.may_be_built && own != GLIBC;
+        if self.only_sets_glibc() && own != GLIBC && !gives_own_up {
             let (release, own) = linked();
             return Err(Reason::NotOwnMalloc { release, own });
         }
         let Some(malloc) = &self.template.runtime.malloc else {
             return Ok(());
         };
-        if malloc == own && self.template.sets_only_malloc() {
+        if malloc == own && self.template.sets_only_malloc() && !gives_own_up {
             let (release, own) = linked();
             return Err(Reason::OwnMalloc { release, own });
         }
@@ -487,6 +489,13 @@ mod tests {
         "jemalloc".clone_into(&mut context.own_malloc);
         assert_eq!(refusal(&context, glibc), "");
         assert!(refusal(&context, arenas).contains("linked with jemalloc"));
+        // A build of this server has the C library's malloc: jemalloc is loaded to have it again.
+        assert!(refusal(&context, jemalloc).ends_with("uses jemalloc already: nothing to gain"));
+        context.may_be_built = true;
+        for change in [glibc, arenas, jemalloc] {
+            assert_eq!(refusal(&context, change), "");
+        }
+        context.may_be_built = false;
         context.mallocs.clear();
         assert!(refusal(&context, glibc).contains("jemalloc is compiled into this MariaDB"));
     }

@@ -33,6 +33,8 @@ pub struct Context {
     pub mallocs: BTreeSet<String>,
     /// The malloc that the server's binary is linked with.
     pub own_malloc: String,
+    /// The server is built here, or builds are tried beside it: those have the C library's malloc, whatever the package has.
+    pub may_be_built: bool,
     /// What the server's binary says of its options; without, nothing is known of them.
     pub options: Option<Arc<ServerOptions>>,
     /// Why nobody can build a server of its series; none where that is known.
@@ -66,6 +68,7 @@ impl Context {
             engine: "InnoDB".to_owned(),
             mallocs: BTreeSet::new(),
             own_malloc: GLIBC.to_owned(),
+            may_be_built: false,
             options: None,
             not_buildable: None,
             writes: false,

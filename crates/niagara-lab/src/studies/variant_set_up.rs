@@ -31,6 +31,16 @@ impl VariantRecipe {
             ..Self::default()
         })
     }
+
+    /// Whether a part of it asks for a build.
+    fn builds(&self, levers: &[Lever]) -> bool {
+        let by_item = |item: &Item| match item {
+            Item::Build { .. } => true,
+            Item::Lever(id) => called(id, levers).is_ok_and(|lever| !lever.build().is_empty()),
+            _ => false,
+        };
+        !self.change.build.is_empty() || self.items.iter().any(by_item)
+    }
 }
 
 /// The variant that `text` speaks of, set up on `bench`; what names no server is meant on `default_server`.
@@ -99,11 +109,13 @@ pub(crate) fn resolve(
     }
     bench.set_up(&variant.server, observer)?;
     let fingerprint = inventory.fingerprint()?;
+    let is_built = variant.build.is_some() || recipe.builds(&inventory.levers);
     for item in &recipe.items {
         match item {
             Item::Lever(id) => {
                 let lever = called(id, &inventory.levers)?;
                 let mut context = everything_allowed(&fingerprint, bench, &variant.server, id)?;
+                context.may_be_built = is_built;
                 if let Some(engine) = &variant.engine {
                     context.engine.clone_from(engine);
                 }

@@ -23,7 +23,7 @@ use crate::asking::choose_levers::{Application, BUILDS, TuneQuestion};
 use crate::asking::own_training::train_on_own;
 use crate::duels::lever_context::lever_context;
 use crate::duels::workbench::{Workbench, looks_like_path};
-use crate::lever::{Change, Lever};
+use crate::lever::{Change, Context, Lever};
 use crate::plans::announced::TunePlan;
 use crate::plans::observer::{Event, Observer};
 use crate::plans::spec::DuelSettings;
@@ -68,12 +68,14 @@ impl TuneSetUp {
             something_can_be_built(set_up, &tune)?;
         }
         bench.set_up_variant(base, observer)?;
-        let context = lever_context(&inventory.fingerprint()?, bench, &base.server)?;
-        let (candidates, not_applicable) = tune.choose(
-            &inventory.levers,
-            context.clone(),
-            bench.load().workload.name(),
-        );
+        let mut context = lever_context(&inventory.fingerprint()?, bench, &base.server)?;
+        let workload = bench.load().workload.name();
+        let choose = |context: &Context| tune.choose(&inventory.levers, context.clone(), workload);
+        let (mut candidates, mut not_applicable) = choose(&context);
+        context.may_be_built = candidates.iter().any(|it| !it.change.build.is_empty());
+        if context.may_be_built {
+            (candidates, not_applicable) = choose(&context);
+        }
         let target_sizes = target_sizes(&candidates, &tune.permitted(&inventory.levers, context));
         let has_client = inventory.client.is_some();
         let history = History::of_whole_host(&inventory.cache, has_client, tune.shares_host);
