@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Ten captures with their data: two applications on PHP and six loads, each from a private server of its own.
+"""Eleven captures with their data: two applications on PHP and six loads, each from a private server of its own.
 
 usage: scripts/recommendations/captures.py NIAGARA [--captures target/recommendations/captures] [--only NAME,…] [--seconds N] [--seed 1]
 
@@ -128,6 +128,8 @@ APPLICATIONS = [
     Application("shop", "a small shop", MYSQL, "shop", load(str(SHOP), 16)),
     Application("orders", "searches, orders and reports", MARIADB, "shop", load(str(HERE / "orders.toml"), 12)),
 ]
+# Not tuned by evaluate.py: a server compared with its builds.
+FURTHER = [Application("wordpress-mysql", "WordPress, readers", MYSQL, "wordpress", blog(False), 40)]
 
 
 def program_of(niagara: Path, name: str) -> Path:
@@ -184,7 +186,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=int, help="of traffic (default: 40 or 60 of an application, 5 to 24 of a load)")
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
-    for application in APPLICATIONS:
+    for application in APPLICATIONS + FURTHER:
         if not args.only or application.name in args.only.split(","):
             make(application, args)
             size = (args.captures / application.name / "traffic.capture").stat().st_size

@@ -35,8 +35,9 @@ def recommended(text, current):
     return settings
 
 
-def advise(mysqltuner, niagara, server, load, seconds, memory_mb):
-    """Starts a plain server of the same binary on a folder of its own, loads it for `seconds`, and asks MySQLTuner.
+def advise(mysqltuner, niagara, server, bench, seconds, memory_mb):
+    """Starts a plain server of the same binary on a folder of its own, loads it for `seconds` (or until all of a capture was
+    sent), and asks MySQLTuner.
 
     Returns the settings and MySQLTuner's text.
     """
@@ -67,8 +68,15 @@ def advise(mysqltuner, niagara, server, load, seconds, memory_mb):
             )
             to = ["--socket", socket, "--user", "root"]
             secret = os.environ | {"NIAGARA_PASSWORD": PASSWORD}
-            for action in (["prepare"], ["run", "--time", f"{seconds}s"]):
-                subprocess.run([niagara, "bench", *load, *action, *to], env=secret, check=True, capture_output=True)
+            words = [niagara, "bench", bench.workload]
+            if bench.data:
+                with open(bench.data, "rb") as dump:
+                    subprocess.run([*client, f"--password={PASSWORD}"], stdin=dump, check=True, capture_output=True)
+                words += ["run", "--yes", "--database", bench.schema]
+            else:
+                words += [*bench.load, "run"]
+                subprocess.run([*words[:-1], "prepare", *to], env=secret, check=True, capture_output=True)
+            subprocess.run([*words, "--time", f"{seconds}s", *to], env=secret, check=True, capture_output=True)
             # Its --socket comes with a port, which new clients take for TCP: the user's own option file names the socket.
             pathlib.Path(folder, ".my.cnf").write_text(f"[client]\nsocket={socket}\n")
             asked = subprocess.run(

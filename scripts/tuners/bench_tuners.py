@@ -28,6 +28,8 @@ def arguments():
     parser.add_argument("--niagara", default="target/quick/niagara")
     parser.add_argument("--server", default="mariadb-10.11")
     parser.add_argument("--workload", action="append", help="may be repeated [default: oltp_read_write, oltp_write_only]")
+    parser.add_argument("--capture", action="append", type=pathlib.Path, default=[],
+                        help="a folder that scripts/recommendations/captures.py made, in place of a workload; may be repeated")
     parser.add_argument("--table-size", default="1000000", help="more data than the default buffer pool holds")
     parser.add_argument("--threads", default="32")
     parser.add_argument("--minutes", type=float, default=15, help="each tuner's time")
@@ -35,7 +37,7 @@ def arguments():
     parser.add_argument("--seeds", type=int, default=3, help="how many, each a run of every tuner")
     parser.add_argument("--first-seed", type=int, default=1, help="the others follow it")
     parser.add_argument("--tuner", action="append", help="may be repeated [default: all]")
-    parser.add_argument("--load-seconds", type=int, default=15, help="counted time of an evaluation")
+    parser.add_argument("--load-seconds", type=int, default=15, help="counted time of an evaluation by a workload")
     parser.add_argument("--warm-up-seconds", type=int, default=5)
     parser.add_argument("--memory-mb", type=int, default=8192, help="what MySQLTuner is told this machine has")
     parser.add_argument("--mysqltuner", default="mysqltuner")
@@ -44,18 +46,31 @@ def arguments():
 
 
 class Bench:
-    """One workload on one server: what all tuners share."""
+    """One load on one server: what all tuners share."""
 
-    def __init__(self, args, workload):
-        self.args, self.workload = args, workload
-        self.load = ["--table-size", args.table_size, "--threads", args.threads]
+    def __init__(self, args, name, workload, load, data=None, schema=None):
+        self.args, self.name, self.workload, self.load = args, name, workload, load
+        # The dump that a capture runs on, and its database.
+        self.data, self.schema = data, schema
+
+    @classmethod
+    def of_workload(cls, args, workload):
+        return cls(args, workload, workload, ["--table-size", args.table_size, "--threads", args.threads])
+
+    @classmethod
+    def of_capture(cls, args, folder):
+        told = json.loads((folder / "capture.json").read_text())
+        data = folder / told["data"]
+        return cls(args, told["name"], str(folder / "traffic.capture"), ["--data", str(data)], data, told["schema"])
 
     def throughput(self, settings):
         """Transactions per second of a fresh private server with these settings; 0 where it does not start."""
         args = self.args
+        # A capture that writes is sent to its end.
+        times = [] if self.data else ["--time", f"{args.load_seconds}s", "--warm-up", f"{args.warm_up_seconds}s"]
         command = [
             args.niagara, "bench", self.workload, *self.load, "--server", args.server, "--variant", variant(settings),
-            "--time", f"{args.load_seconds}s", "--warm-up", f"{args.warm_up_seconds}s", "--json",
+            *times, "--json",
         ]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode != 0:
@@ -117,8 +132,7 @@ def advised(bench, seed):
     server = next(one["installed"] for one in installed if one["name"] == bench.args.server)
     try:
         settings, text = advice.advise(
-            bench.args.mysqltuner, bench.args.niagara, server, [bench.workload, *bench.load],
-            int(bench.args.minutes * 20), bench.args.memory_mb,
+            bench.args.mysqltuner, bench.args.niagara, server, bench, int(bench.args.minutes * 20), bench.args.memory_mb,
         )
     except (RuntimeError, subprocess.SubprocessError) as error:
         return {"failed": f"{error}"[-400:]}
@@ -167,7 +181,7 @@ def numbers(chosen):
 
 def the_same_as_before(folder, args):
     """Refuses to continue with other options what is kept in the folder."""
-    beside = {"out", "niagara", "workload", "seeds", "first_seed", "tuner"}
+    beside = {"out", "niagara", "workload", "capture", "seeds", "first_seed", "tuner"}
     asked = {name: value for name, value in sorted(vars(args).items()) if name not in beside}
     path = folder / "options.json"
     if not path.exists():
@@ -209,9 +223,9 @@ def started(bench):
     return {"failed": failure} if failure else {"tps": tps}
 
 
-def measure(args, workload):
-    """All tuners and seeds of one workload, then the judge; a row each."""
-    bench, folder = Bench(args, workload), args.out / workload
+def measure(args, bench):
+    """All tuners and seeds of one load, then the judge; a row each."""
+    folder = args.out / bench.name
     folder.mkdir(parents=True, exist_ok=True)
     the_same_as_before(folder, args)
     # Fetches the server and fills its tables before anyone's clock runs.
@@ -222,7 +236,7 @@ def measure(args, workload):
     found = {}
     for seed in range(args.first_seed, args.first_seed + args.seeds):
         for tuner in latin_square(tuners, seed):
-            say(f"{workload}, seed {seed}: {tuner}")
+            say(f"{bench.name}, seed {seed}: {tuner}")
             found[tuner, seed] = kept(
                 folder / f"{tuner}-{seed}.json", lambda: candidate(bench, tuner, seed, folder)
             )
@@ -238,7 +252,7 @@ def measure(args, workload):
         if "failed" in one:
             rows.append({"tuner": tuner, "seed": seed, **one})
             continue
-        say(f"{workload}, seed {seed}: judging a candidate")
+        say(f"{bench.name}, seed {seed}: judging a candidate")
         name = f"judged-{tuner}-{seed}"
         judged = kept(
             folder / f"{name}.json", lambda: bench.compare("base", one["variant"], 7000 + seed, folder / name)
@@ -266,9 +280,9 @@ def ratio(estimate):
     return f'× {estimate["ratio"]:.3f} [{estimate["low"]:.3f}, {high}]'
 
 
-def table(workload, rows):
+def table(name, rows):
     """Markdown: what each claimed, what the judge found, and how often "best" was worse than nothing."""
-    print(f"\n## {workload}\n")
+    print(f"\n## {name}\n")
     print("| Tuner | Seed | Claimed | Judged, over the start | Niagara's final over it |")
     print("|---|---:|---:|---:|---:|")
     for row in rows:
@@ -293,8 +307,10 @@ def table(workload, rows):
 
 def main():
     args = arguments()
-    for workload in args.workload or ["oltp_read_write", "oltp_write_only"]:
-        table(workload, measure(args, workload))
+    named = args.workload or ([] if args.capture else ["oltp_read_write", "oltp_write_only"])
+    loads = [Bench.of_workload(args, name) for name in named] + [Bench.of_capture(args, folder) for folder in args.capture]
+    for bench in loads:
+        table(bench.name, measure(args, bench))
 
 
 if __name__ == "__main__":
