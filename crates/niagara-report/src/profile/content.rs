@@ -166,7 +166,7 @@ pub(super) fn limits(profiles: &[Profile]) -> Content {
     let mut section = Content {
         title: "What limits now".to_owned(),
         intro: format!(
-            "Shares of {of}; they overlap. Locks and caches come first where they limit."
+            "Shares of {of}. A moment may count for several limits. Locks and caches come first where they limit."
         ),
         columns: named(
             profiles,
