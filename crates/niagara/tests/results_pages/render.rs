@@ -117,9 +117,10 @@ fn section(run: &Run, id: &str, facts: &[Fact], before: &[Fact]) -> String {
     if !run.commands.is_empty() {
         let _ = write!(text, "\n```\n{}\n```\n", run.commands.join("\n"));
     }
-    for table in &run.tables {
-        text.push_str(&table_text(table, id));
+    for table in run.tables.iter().filter(|table| !table.only_in_record) {
+        text.push_str(&table_text(table));
     }
+    text.push_str(&only_in_record(&run.tables, id));
     if !run.found.is_empty() {
         let _ = write!(text, "\n{}\n", run.found.join(" "));
     }
@@ -206,7 +207,22 @@ fn machine_text(machine: &Machine) -> String {
     text
 }
 
-fn table_text(table: &Table, id: &str) -> String {
+/// The names of the tables whose rows stand in the record alone.
+fn only_in_record(tables: &[Table], id: &str) -> String {
+    let named = |table: &Table| {
+        let title = table.title.as_ref().or(table.over.as_ref());
+        let title = title.unwrap_or(&table.rows_are);
+        format!("{title}, {} rows", table.rows.len())
+    };
+    let left = tables.iter().filter(|table| table.only_in_record);
+    let names: Vec<String> = left.map(named).collect();
+    match names.is_empty() {
+        true => String::new(),
+        false => format!("\n[In the record]({id}.json): {}.\n", names.join("; ")),
+    }
+}
+
+fn table_text(table: &Table) -> String {
     let mut text = String::from("\n");
     let mut caption: Vec<String> = table.title.iter().cloned().collect();
     caption.extend(table.over.iter().map(|over| format!("ratios over {over}")));
@@ -216,19 +232,8 @@ fn table_text(table: &Table, id: &str) -> String {
             .iter()
             .map(|confidence| format!("intervals: {confidence}")),
     );
-    if table.only_in_record {
-        caption.push(format!(
-            "{} rows, [in the record]({id}.json)",
-            table.rows.len()
-        ));
-    }
     if !caption.is_empty() {
-        let _ = writeln!(text, "{}{}", capital(&caption.join("; ")), {
-            if table.only_in_record { "." } else { ":\n" }
-        });
-    }
-    if table.only_in_record {
-        return text;
+        let _ = writeln!(text, "{}:\n", capital(&caption.join("; ")));
     }
     let any = |has: fn(&Row) -> bool| table.rows.iter().any(has);
     /// A further column: its name, and its text in a row.
