@@ -1050,13 +1050,20 @@ impl Display for Finding {
                 total,
                 parts,
                 levers,
-            } => write!(
-                f,
-                "the total, {}, is apart from the product of its {}, {}: together they do not bring what each brings. Go by the total",
-                number::estimate(total),
-                number::count(*levers, "part"),
-                number::estimate(parts)
-            ),
+            } => {
+                let (lies, brings) = match total.ratio > parts.ratio {
+                    true => ("above", "more"),
+                    false => ("below", "less"),
+                };
+                write!(
+                    f,
+                    "the total, {}, lies {lies} the product of its {}, {}: together they bring {brings} than each by itself. \
+                     Go by the total",
+                    number::estimate(total),
+                    number::count(*levers, "part"),
+                    number::estimate(parts)
+                )
+            }
             Self::TotalBelowPart { title, total, part } => write!(
                 f,
                 "the time ended while the total, {}, lay below its best part, {title} {}: a longer --budget makes it surer",
