@@ -111,7 +111,7 @@ pub struct Table {
     /// names of the figures, in the order of the page
     pub columns: Vec<String>,
     pub rows: Vec<Row>,
-    /// the page has the caption alone, the rows are in the record
+    /// the page has its title alone, the rows are in the record
     #[serde(default)]
     pub only_in_record: bool,
 }

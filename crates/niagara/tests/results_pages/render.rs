@@ -43,7 +43,7 @@ pub fn page(record: &Record) -> String {
     let mut before = Vec::new();
     for run in record.runs.iter().filter(|run| !run.only_in_record) {
         let facts = facts(run);
-        page.push_str(&section(run, &record.id, &facts, &before));
+        page.push_str(&section(run, &facts, &before));
         before = facts;
     }
     if !told.is_empty() {
@@ -100,7 +100,7 @@ fn sentences(first: &str, rest: &[String]) -> String {
         .join(" ")
 }
 
-fn section(run: &Run, id: &str, facts: &[Fact], before: &[Fact]) -> String {
+fn section(run: &Run, facts: &[Fact], before: &[Fact]) -> String {
     let mut text = format!("\n## {}\n", run.title);
     if !facts.is_empty() {
         text.push('\n');
@@ -120,7 +120,7 @@ fn section(run: &Run, id: &str, facts: &[Fact], before: &[Fact]) -> String {
     for table in run.tables.iter().filter(|table| !table.only_in_record) {
         text.push_str(&table_text(table));
     }
-    text.push_str(&only_in_record(&run.tables, id));
+    text.push_str(&only_in_record(&run.tables));
     if !run.found.is_empty() {
         let _ = write!(text, "\n{}\n", run.found.join(" "));
     }
@@ -208,17 +208,16 @@ fn machine_text(machine: &Machine) -> String {
 }
 
 /// The names of the tables whose rows stand in the record alone.
-fn only_in_record(tables: &[Table], id: &str) -> String {
+fn only_in_record(tables: &[Table]) -> String {
     let named = |table: &Table| {
         let title = table.title.as_ref().or(table.over.as_ref());
-        let title = title.unwrap_or(&table.rows_are);
-        format!("{title}, {} rows", table.rows.len())
+        format!("- {}\n", capital(title.unwrap_or(&table.rows_are)))
     };
     let left = tables.iter().filter(|table| table.only_in_record);
-    let names: Vec<String> = left.map(named).collect();
+    let names: String = left.map(named).collect();
     match names.is_empty() {
         true => String::new(),
-        false => format!("\n[In the record]({id}.json): {}.\n", names.join("; ")),
+        false => format!("\nIn the record:\n\n{names}"),
     }
 }
 
