@@ -104,7 +104,7 @@ pub struct OnNodes {
 }
 
 impl Comparison {
-    /// Whether the uncorrected throughput is shown with the judged one: for every caution but drift, of which it says nothing.
+    /// Whether the uncorrected throughput is shown with the judged one. It is for every caution but drift, which it does not explain.
     pub fn tells_uncorrected(&self) -> bool {
         let caution = self.caution.as_ref();
         caution.is_some_and(|caution| !matches!(caution, Finding::ScoresDrift { .. }))

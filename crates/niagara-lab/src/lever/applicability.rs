@@ -247,16 +247,16 @@ impl Lever {
     fn check_malloc(&self, context: &Context) -> Result<(), Reason> {
         let own = context.own_malloc.as_str();
         let linked = || (context.release(), own.to_owned());
-        // A build gives up what the package brings: whatever it is linked with may be loaded again.
-        let gives_own_up = context.may_be_built && own != GLIBC;
-        if self.only_sets_glibc() && own != GLIBC && !gives_own_up {
+        if self.only_sets_glibc() && own != GLIBC && !context.may_be_built {
             let (release, own) = linked();
             return Err(Reason::NotOwnMalloc { release, own });
         }
         let Some(malloc) = &self.template.runtime.malloc else {
             return Ok(());
         };
-        if malloc == own && self.template.sets_only_malloc() && !gives_own_up {
+        // A build does without the package's own malloc, so that this may be loaded for it.
+        let build_lacks_it = context.may_be_built && own != GLIBC;
+        if malloc == own && self.template.sets_only_malloc() && !build_lacks_it {
             let (release, own) = linked();
             return Err(Reason::OwnMalloc { release, own });
         }

@@ -33,7 +33,7 @@ pub struct Context {
     pub mallocs: BTreeSet<String>,
     /// The malloc that the server's binary is linked with.
     pub own_malloc: String,
-    /// The server is built here, or builds are tried beside it: those have the C library's malloc, whatever the package has.
+    /// Whether a build of this server may run. A build is linked with the C library's malloc, even where the package has another.
     pub may_be_built: bool,
     /// What the server's binary says of its options; without, nothing is known of them.
     pub options: Option<Arc<ServerOptions>>,
