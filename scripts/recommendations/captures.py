@@ -128,7 +128,7 @@ APPLICATIONS = [
     Application("shop", "a small shop", MYSQL, "shop", load(str(SHOP), 16)),
     Application("orders", "searches, orders and reports", MARIADB, "shop", load(str(HERE / "orders.toml"), 12)),
 ]
-# Not tuned by evaluate.py: a server compared with its builds.
+# For comparisons of builds; evaluate.py does not tune them.
 FURTHER = [Application("wordpress-mysql", "WordPress, readers", MYSQL, "wordpress", blog(False), 40)]
 
 

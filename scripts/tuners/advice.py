@@ -68,15 +68,17 @@ def advise(mysqltuner, niagara, server, bench, seconds, memory_mb):
             )
             to = ["--socket", socket, "--user", "root"]
             secret = os.environ | {"NIAGARA_PASSWORD": PASSWORD}
-            words = [niagara, "bench", bench.workload]
+            command = [niagara, "bench", bench.workload]
             if bench.data:
                 with open(bench.data, "rb") as dump:
                     subprocess.run([*client, f"--password={PASSWORD}"], stdin=dump, check=True, capture_output=True)
-                words += ["run", "--yes", "--database", bench.schema]
+                load = ["--yes", "--database", bench.schema]
             else:
-                words += [*bench.load, "run"]
-                subprocess.run([*words[:-1], "prepare", *to], env=secret, check=True, capture_output=True)
-            subprocess.run([*words, "--time", f"{seconds}s", *to], env=secret, check=True, capture_output=True)
+                load = bench.load
+                subprocess.run([*command, "prepare", *load, *to], env=secret, check=True, capture_output=True)
+            subprocess.run(
+                [*command, "run", *load, "--time", f"{seconds}s", *to], env=secret, check=True, capture_output=True
+            )
             # Its --socket comes with a port, which new clients take for TCP: the user's own option file names the socket.
             pathlib.Path(folder, ".my.cnf").write_text(f"[client]\nsocket={socket}\n")
             asked = subprocess.run(

@@ -59,7 +59,13 @@ class Bench:
 
     @classmethod
     def of_capture(cls, args, folder):
-        told = json.loads((folder / "capture.json").read_text())
+        path = folder / "capture.json"
+        try:
+            told = json.loads(path.read_text())
+        except (OSError, ValueError) as error:
+            sys.exit(f"{path}: {error}\nremedy: a folder that scripts/recommendations/captures.py made")
+        if told["server"] != args.server:
+            sys.exit(f"{path} is of {told['server']}, the tuners' server is {args.server}\nremedy: --server {told['server']}, or another capture")
         data = folder / told["data"]
         return cls(args, told["name"], str(folder / "traffic.capture"), ["--data", str(data)], data, told["schema"])
 
