@@ -31,7 +31,7 @@ pub use answering::method_controls::{CONTROL_COUNT, control_duels};
 pub use answering::noise::Noise;
 pub use answering::opening::parts_so_far;
 pub use answering::sweep::{MAX_SWEPT, sweep_protocol};
-pub use asking::choose_levers::{Application, Keep, TuneQuestion};
+pub use asking::choose_levers::{Application, CountedLever, Keep, TuneQuestion};
 pub use asking::duel_defaults::{DefaultCouples, DuelOptions};
 pub use asking::level_sets::{AxisRecipe, LevelRecipe, LevelSet, MatrixQuestion};
 pub use asking::load_of::load_of;

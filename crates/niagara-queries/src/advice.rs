@@ -20,13 +20,16 @@ use crate::cause::Cause;
 use crate::copy::DataCopy;
 use crate::observe::{Deadline, FreshStatistics, Observed, Selection, observe, refresh_statistics};
 use crate::plan::Plan;
-use crate::proof::Proof;
+use crate::proof::{Proof, Trial};
 use crate::screen::{Effect, Fate, Judged, Limits, Screened, Until, screen};
+use crate::setting::{PlanSetting, SettingEffect};
 use crate::statement::NotUnderstood;
 use crate::work::Work;
 
 /// Share of the time that there is for looking at statements; the rest is for judging candidates.
 const LOOKING: f64 = 0.4;
+/// Share of the time for settings of the optimizer, once the indexes are judged.
+const OF_SETTINGS: f64 = 0.1;
 /// A statement may take this share of the time.
 const OF_ONE: f64 = 0.02;
 /// But so long in any case, and no longer than this.
@@ -35,7 +38,7 @@ const LONGEST: Duration = Duration::from_secs(60);
 /// Rows by which the values of columns are known.
 const VALUE_ROWS: u64 = 5000;
 /// Reading so many rows for each that is returned is far too many.
-const FAR_TOO_MANY: f64 = 10.0;
+pub(crate) const FAR_TOO_MANY: f64 = 10.0;
 /// Reading so many times the rows that the captured server examined takes another plan, not other data.
 const OTHER_PLAN: f64 = 10.0;
 /// Fewer rows than these are no matter.
@@ -56,6 +59,10 @@ pub struct Request<'r> {
     pub none_pays: Duration,
     /// What the set may be.
     pub limits: Limits,
+    /// Settings of the optimizer to count with.
+    pub settings: &'r [PlanSetting],
+    /// Whether they are counted with the set of indexes there; else without any new index.
+    pub settings_with_set: bool,
 }
 
 /// What the queries of a capture need.
@@ -237,6 +244,24 @@ impl Advice {
         self.proof = Some(proof);
     }
 
+    /// The setting of the optimizer that saves most; none where none saves enough.
+    pub fn setting(&self) -> Option<&SettingEffect> {
+        self.screened.settings.first()
+    }
+
+    /// The same where duels showed that it pays.
+    pub fn proven_setting(&self) -> Option<&SettingEffect> {
+        let is_proven = |one: &&SettingEffect| one.trial.as_ref().is_some_and(Trial::pays);
+        self.setting().filter(is_proven)
+    }
+
+    /// Adds what duels showed of the setting that saves most.
+    pub fn take_setting_trial(&mut self, trial: Trial) {
+        if let Some(setting) = self.screened.settings.first_mut() {
+            setting.trial = Some(trial);
+        }
+    }
+
     /// Notes that no duels could be had.
     pub fn without_proof(&mut self, error: Explanation) {
         self.cautions.push(Caution::ProofFailed { error });
@@ -357,10 +382,15 @@ pub fn advise(
     tell: &mut dyn FnMut(&str) -> Result<()>,
 ) -> Result<Advice> {
     let begun = Instant::now();
-    let deadline = Deadline::after(request.budget);
+    let of_settings = match request.settings.is_empty() {
+        true => 0.0,
+        false => OF_SETTINGS,
+    };
+    let deadline = Deadline::after(request.budget.mul_f64(1.0 - of_settings));
     let until = Until {
         set: deadline,
-        none_pays: Deadline::after(request.none_pays),
+        none_pays: Deadline::after(request.none_pays.mul_f64(1.0 - of_settings)),
+        settings: request.budget.mul_f64(of_settings),
     };
     tell("reading the capture")?;
     let info = info(request.capture)?;
@@ -389,15 +419,7 @@ pub fn advise(
         .collect();
     let (found, not_tried) = candidates(&asking, &catalog, &values, copy.abilities);
     drop(asking);
-    let screened = screen(
-        &mut copy,
-        &catalog,
-        &observed,
-        found,
-        request.limits,
-        until,
-        tell,
-    )?;
+    let screened = screen(&mut copy, &catalog, &observed, found, request, until, tell)?;
     let digests: Vec<DigestAdvice> = observed
         .iter()
         .filter(|one| one.matters)
@@ -679,8 +701,7 @@ pub(crate) mod tests {
 
     use super::*;
     use crate::candidate::{Candidate, Purpose};
-    use crate::catalog::{Index, IndexKind, IndexPart};
-    use crate::proof::Trial;
+    use crate::catalog::{Index, IndexKind, IndexPart, StatementSetting};
     use crate::words::headline;
 
     fn item() -> TableName {
@@ -766,6 +787,7 @@ pub(crate) mod tests {
                 descending: true,
                 functional: false,
                 histograms: false,
+                for_statement: Some(StatementSetting::SetStatement),
             },
         }
     }

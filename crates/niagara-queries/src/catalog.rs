@@ -269,7 +269,17 @@ pub struct ForeignKey {
     pub referenced_columns: Vec<String>,
 }
 
-/// What the server can do with indexes.
+/// How variables are set for one statement alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StatementSetting {
+    /// `SET STATEMENT … FOR` before it.
+    SetStatement,
+    /// The hint `SET_VAR` within it.
+    Hint,
+}
+
+/// What the server can do with indexes, and with statements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Abilities {
     /// How an index is hidden from the optimizer; none where it is dropped and made again instead.
@@ -280,6 +290,8 @@ pub struct Abilities {
     pub functional: bool,
     /// Histograms by ANALYZE TABLE … UPDATE HISTOGRAM.
     pub histograms: bool,
+    /// Variables of one statement alone; none where a session has them for all.
+    pub for_statement: Option<StatementSetting>,
 }
 
 impl Abilities {
@@ -293,12 +305,16 @@ impl Abilities {
                 descending: at_least(10, 8),
                 functional: false,
                 histograms: false,
+                // MariaDB documentation: SET STATEMENT, from 10.1.2.
+                for_statement: at_least(10, 1).then_some(StatementSetting::SetStatement),
             },
             false => Self {
                 hiding,
                 descending: at_least(8, 0),
                 functional: at_least(8, 0),
                 histograms: at_least(8, 0),
+                // MySQL reference manual: Variable-Setting Hint Syntax, from 8.0.3.
+                for_statement: at_least(8, 0).then_some(StatementSetting::Hint),
             },
         }
     }

@@ -3,6 +3,7 @@
 //! Statements of a capture go nowhere else: a [`DataCopy`] is made of a [`RunningServer`], which only Niagara starts. They are sent on a
 //! connection whose transactions are read-only and whose statements end after a time.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
@@ -12,6 +13,7 @@ use niagara_server::{Install, RunningServer};
 use crate::canonical::without_marks;
 use crate::catalog::{Abilities, Catalog, TableName, quote};
 use crate::plan::Plan;
+use crate::words::literal;
 use crate::work::{Counted, Counter, Work};
 
 /// How long the server may take to build an index, or to answer at all.
@@ -140,6 +142,32 @@ impl DataCopy {
                     _ => None,
                 });
         Ok(noted.next_back().map(|text| without_marks(&text)))
+    }
+
+    /// Sets variables for the statements that follow.
+    ///
+    /// # Errors
+    /// The server refuses one of them; those before it are set.
+    pub(crate) fn set(&mut self, variables: &BTreeMap<String, String>) -> Result<(), LoadError> {
+        for (name, value) in variables {
+            self.reader
+                .run(format!("SET SESSION {} = {}", quote(name), literal(value)).as_bytes())?;
+        }
+        Ok(())
+    }
+
+    /// Gives variables the values back that sessions begin with.
+    ///
+    /// # Errors
+    /// The server is lost.
+    pub(crate) fn unset(&mut self, variables: &BTreeMap<String, String>) -> Result<()> {
+        for name in variables.keys().map(|name| quote(name)) {
+            ignore_unknown(
+                self.reader
+                    .run(format!("SET SESSION {name} = @@GLOBAL.{name}").as_bytes()),
+            )?;
+        }
+        Ok(())
     }
 
     /// Executes a statement that reads, and counts its work.

@@ -2,7 +2,7 @@
 //!
 //! The walk is [`advise`]: `observe` executes samples of the digests that make up most of the time on a [`DataCopy`], where a `statement` is
 //! taken apart, its `plan` is read, its `work` is counted, and a `cause` is found; `candidate` proposes indexes, `screen` builds
-//! them and keeps those that counting shows to pay; `schema` writes the files. `words` has all sentences.
+//! them and keeps those that counting shows to pay; `setting` counts what settings of the optimizer add; `schema` writes the files. `words` has all sentences.
 //!
 //! Only a server that Niagara has started is ever asked: a copy is made of a [`RunningServer`](niagara_server::RunningServer).
 
@@ -20,6 +20,7 @@ mod proof;
 pub mod report;
 pub mod schema;
 mod screen;
+mod setting;
 mod statement;
 pub mod words;
 mod work;
@@ -30,4 +31,5 @@ pub use observe::{Deadline, PlannedDigest, Selection, observe, plans, refresh_st
 pub use plan::{Access, Plan, TableAccess};
 pub use proof::{DigestTrial, IndexTrial, Proof, Trial};
 pub use screen::{Effect, Fate, Judged, Limits, MENDED};
+pub use setting::{PlanSetting, SettingEffect};
 pub use work::Work;

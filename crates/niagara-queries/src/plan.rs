@@ -118,6 +118,21 @@ impl Plan {
             .find(|table| table.alias.eq_ignore_ascii_case(alias))
     }
 
+    /// Whether the tables are read in the same order and in the same way, whatever is expected of them.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        let way = |table: &TableAccess| {
+            (
+                table.alias.clone(),
+                table.access,
+                table.key.clone(),
+                table.used_key_parts.clone(),
+                [table.join_buffer, table.dependent, table.covering],
+            )
+        };
+        let steps = |plan: &Self| (plan.filesort, plan.temporary_table);
+        steps(self) == steps(other) && self.tables.iter().map(way).eq(other.tables.iter().map(way))
+    }
+
     /// Whether an index of this name is used for a table of this alias.
     pub fn uses(&self, alias: &str, index: &str) -> bool {
         self.tables.iter().any(|table| {

@@ -16,6 +16,7 @@ const STATEMENTS: usize = 6;
 const INDEXES: usize = 10;
 const REJECTED: usize = 3;
 const DROPS: usize = 5;
+const SETTINGS: usize = 3;
 const RATIOS: usize = 4;
 const REMEDIES: usize = 4;
 /// Characters of a statement that are shown.
@@ -27,6 +28,7 @@ pub fn text(advice: &Advice, folder: Option<&str>) -> String {
     statements(advice, &mut out);
     indexes(advice, &mut out);
     proof(advice, &mut out);
+    settings(advice, &mut out);
     drops(advice, &mut out);
     remedies(advice, &mut out);
     out.push('\n');
@@ -36,12 +38,20 @@ pub fn text(advice: &Advice, folder: Option<&str>) -> String {
     if let Some(folder) = folder {
         let _ = writeln!(out, "report:  {folder}/report.html");
     }
-    match (folder, schema::is_empty(advice)) {
+    let mut files = Vec::new();
+    if schema::has_schema(advice) {
+        files.push("schema.sql, undo.sql, watch.sql");
+    }
+    if advice.proven_setting().is_some() {
+        files.push("optimizer.cnf");
+    }
+    match (folder, files.is_empty()) {
         (_, true) => out.push_str("deploy:  nothing, for there is nothing to hand over\n"),
         (Some(folder), false) => {
             let _ = writeln!(
                 out,
-                "deploy:  {folder}/deploy: schema.sql, undo.sql, watch.sql. Niagara applies nothing."
+                "deploy:  {folder}/deploy: {}. Niagara applies nothing.",
+                files.join(", ")
             );
         }
         (None, false) => {}
@@ -190,6 +200,13 @@ fn proof(advice: &Advice, out: &mut String) {
             "  {} more, in advice.json",
             proof.digests.len() - RATIOS
         );
+    }
+}
+
+/// Settings of the optimizer that save work with the set there.
+fn settings(advice: &Advice, out: &mut String) {
+    for one in advice.screened.settings.iter().take(SETTINGS) {
+        let _ = writeln!(out, "Optimizer: {one}");
     }
 }
 

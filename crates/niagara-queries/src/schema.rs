@@ -8,7 +8,7 @@ use crate::advice::{Advice, TableAdvice};
 use crate::candidate::{Drop, DropReason};
 use crate::catalog::quote;
 use crate::screen::Judged;
-use crate::words::{bytes, headline, number, percent, span};
+use crate::words::{bytes, for_statement, headline, literal, number, percent, span};
 
 /// The files by their names.
 pub fn files(advice: &Advice) -> Vec<(&'static str, String)> {
@@ -110,9 +110,15 @@ fn undo_of(one: &Judged, replaced: &[&Drop]) -> String {
 
 /// Whether there is anything to hand over.
 pub fn is_empty(advice: &Advice) -> bool {
-    advice.screened.chosen().next().is_none()
+    !has_schema(advice) && advice.proven_setting().is_none()
+}
+
+/// Whether the files have a statement.
+pub fn has_schema(advice: &Advice) -> bool {
+    let is_empty = advice.screened.chosen().next().is_none()
         && advice.superfluous().next().is_none()
-        && advice.statistics.is_empty()
+        && advice.statistics.is_empty();
+    !is_empty
 }
 
 /// What both files begin with that change tables: nobody is to wait for them.
@@ -137,6 +143,49 @@ fn online(is_online: bool) -> &'static str {
         true => ", ALGORITHM=INPLACE, LOCK=NONE",
         false => "",
     }
+}
+
+/// The configuration file of a setting of the optimizer that duels proved; none where there is none.
+pub fn optimizer(advice: &Advice) -> Option<String> {
+    let one = advice.proven_setting()?;
+    let mut out = String::new();
+    let mut say = |text: &str| {
+        let _ = writeln!(out, "# {text}");
+    };
+    say(&format!("{one}."));
+    if advice.screened.chosen().next().is_some() {
+        say("That is with the indexes of schema.sql: apply them first.");
+    }
+    say(
+        "It may change the plan of any statement, also of those that the capture lacks: watch the slow log afterwards.",
+    );
+    if let Some(way) = advice.abilities.for_statement {
+        say(&format!(
+            "For one statement alone: {}",
+            for_statement(way, &one.setting)
+        ));
+    }
+    for effect in one.slower() {
+        say(&format!(
+            "statement {} takes more: {} rows and {} pages read, {} and {} with it",
+            effect.digest,
+            number(effect.before.rows),
+            number(effect.before.pages),
+            number(effect.after.rows),
+            number(effect.after.pages)
+        ));
+    }
+    say("Now, for new connections; note the old values first, which take it back:");
+    for (name, value) in &one.setting.variables {
+        say(&format!("  SELECT @@GLOBAL.{name};"));
+        say(&format!("  SET GLOBAL {name} = {};", literal(value)));
+    }
+    say("After a restart, by a file that the server reads, such as one in /etc/mysql/conf.d:");
+    out.push_str("[mysqld]\n");
+    for (name, value) in &one.setting.variables {
+        let _ = writeln!(out, "{name} = {value}");
+    }
+    Some(out)
 }
 
 /// What the disappearance of an index breaks.

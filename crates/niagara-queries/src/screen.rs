@@ -2,18 +2,21 @@
 //! most of the work that is left, within limits of number and space; one that the others make superfluous goes again.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use anyhow::Result;
 use niagara_stats::Estimate;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::advice::Request;
 use crate::candidate::{Candidate, Drop, IndexUse, Kept, KeptReason};
 use crate::catalog::{Catalog, Index, IndexKind, IndexPart, TableName};
 use crate::cause::Cause;
 use crate::copy::{Built, DataCopy};
 use crate::observe::{Change, Deadline, Executable, Observed, refusal};
 use crate::plan::Plan;
+use crate::setting::{SettingEffect, count_settings};
 use crate::statement::Kind;
 use crate::work::Work;
 
@@ -142,26 +145,33 @@ pub struct Screened {
     pub effects: Vec<Effect>,
     /// Digests that take more work with the set.
     pub slower: Vec<String>,
+    /// Settings of the optimizer that save work, the one that saves most first.
+    pub settings: Vec<SettingEffect>,
     /// The time ended before all was judged.
     pub out_of_time: bool,
 }
 
 /// A digest while candidates are judged.
-struct Judging<'o> {
-    observed: &'o Observed,
-    executables: Vec<Executable>,
+pub(crate) struct Judging<'o> {
+    pub(crate) observed: &'o Observed,
+    pub(crate) executables: Vec<Executable>,
     /// So many of them are counted.
-    samples: u64,
+    pub(crate) samples: u64,
     tables: BTreeSet<TableName>,
     aliases: BTreeMap<String, TableName>,
     base: Work,
     /// Mean work with the set so far.
-    now: Work,
+    pub(crate) now: Work,
 }
 
 impl Judging<'_> {
-    fn executions(&self) -> f64 {
+    pub(crate) fn executions(&self) -> f64 {
         self.observed.info.count as f64
+    }
+
+    /// Work of all executions with the set so far.
+    pub(crate) fn work(&self) -> f64 {
+        self.now.total() * self.executions()
     }
 
     /// Whether something is wrong with it that an index may mend, and that none of the set has mended.
@@ -192,6 +202,8 @@ pub struct Until {
     pub set: Deadline,
     /// For judging candidates alone while none is found that pays; not before `set`.
     pub none_pays: Deadline,
+    /// For settings of the optimizer.
+    pub settings: Duration,
 }
 
 /// Judges the candidates; those that are not in the set are hidden when this ends.
@@ -203,7 +215,7 @@ pub fn screen(
     catalog: &Catalog,
     observed: &[Observed],
     candidates: Vec<Candidate>,
-    limits: Limits,
+    request: &Request<'_>,
     until: Until,
     tell: &mut dyn FnMut(&str) -> Result<()>,
 ) -> Result<Screened> {
@@ -225,6 +237,20 @@ pub fn screen(
         work_before: screen.before,
         ..Screened::default()
     };
+    let count_settings = |screen: &mut Screen<'_, '_>, tell: &mut dyn FnMut(&str) -> Result<()>| {
+        let deadline = Deadline::after(until.settings);
+        count_settings(
+            screen.copy,
+            &screen.digests,
+            request.settings,
+            request.settings_with_set,
+            deadline,
+            tell,
+        )
+    };
+    if !request.settings_with_set {
+        screened.settings = count_settings(&mut screen, tell)?;
+    }
     let total = candidates.len();
     let enough = until.set.part(ALONE);
     let mut judged = Vec::new();
@@ -244,7 +270,7 @@ pub fn screen(
         screen.alone.push(changed);
         judged.push(one);
     }
-    screen.grow(&mut judged, limits, tell)?;
+    screen.grow(&mut judged, request.limits, tell)?;
     screen.thin(&mut judged)?;
     screened.out_of_time = judged.iter().any(|one| one.fate == Fate::NoTime);
     judged.sort_by(|a, b| {
@@ -275,6 +301,9 @@ pub fn screen(
         if after > before * SLOWER + 1.0 {
             screened.slower.push(digest.observed.info.digest.clone());
         }
+    }
+    if request.settings_with_set {
+        screened.settings = count_settings(&mut screen, tell)?;
     }
     screened.judged = judged;
     Ok(screened)
@@ -311,10 +340,7 @@ impl<'o> Screen<'_, 'o> {
 
     /// Work of all executions with the set so far.
     fn total(&self) -> f64 {
-        let digests = self.digests.iter();
-        digests
-            .map(|digest| digest.now.total() * digest.executions())
-            .sum()
+        self.digests.iter().map(Judging::work).sum()
     }
 
     /// Builds a candidate and counts what it saves alone, and the work of the digests that use it; it is hidden again.
@@ -651,9 +677,7 @@ impl<'o> Screen<'_, 'o> {
             .digests
             .iter()
             .filter(|digest| digest.tables.contains(&drop.table));
-        let work: f64 = of_table
-            .map(|digest| digest.now.total() * digest.executions())
-            .sum();
+        let work: f64 = of_table.map(Judging::work).sum();
         if loss > MORE * work {
             self.copy.show(&drop.table, &drop.index.name, &add, true)?;
             return Ok(false);
@@ -701,7 +725,11 @@ fn plan(copy: &mut DataCopy, digest: &Judging<'_>) -> Result<Option<Plan>> {
 }
 
 /// Mean work of so many of the samples; none where none could be counted.
-fn count(copy: &mut DataCopy, executables: &[Executable], samples: u64) -> Result<Option<Work>> {
+pub(crate) fn count(
+    copy: &mut DataCopy,
+    executables: &[Executable],
+    samples: u64,
+) -> Result<Option<Work>> {
     let (mut sum, mut counted) = (Work::default(), 0);
     for one in executables {
         if counted == samples {

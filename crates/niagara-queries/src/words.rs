@@ -4,13 +4,14 @@ use std::fmt;
 
 pub(crate) use niagara_model::number::estimate as interval;
 
-use crate::advice::{Advice, Caution, Finding, StatisticsAdvice, TableAdvice};
+use crate::advice::{Advice, Caution, FAR_TOO_MANY, Finding, StatisticsAdvice, TableAdvice};
 use crate::candidate::{Candidate, DropReason, KeptReason, NotTried, NotTriedReason, Purpose};
-use crate::catalog::{ValueKind, parts_in_words};
+use crate::catalog::{StatementSetting, ValueKind, parts_in_words};
 use crate::cause::Cause;
 use crate::plan::Access;
 use crate::proof::Proof;
 use crate::screen::Fate;
+use crate::setting::{PlanSetting, SettingEffect};
 use crate::statement::NotUnderstood;
 
 /// A number for people: three digits, thousands apart.
@@ -476,6 +477,105 @@ impl fmt::Display for TableAdvice {
     }
 }
 
+/// `optimizer_search_depth = 0`, `optimizer_switch = 'semijoin=off'`.
+impl fmt::Display for PlanSetting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let all: Vec<String> = (self.variables.iter())
+            .map(|(name, value)| format!("{name} = {}", literal(value)))
+            .collect();
+        f.write_str(&all.join(", "))
+    }
+}
+
+/// The setting, what it saves, and what is known of it in time.
+impl fmt::Display for SettingEffect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}: takes {} of the {} work away",
+            self.setting,
+            percent(self.saves),
+            self.of_what()
+        )?;
+        match self.slower().count() {
+            0 => {}
+            1 => f.write_str("; 1 statement takes more")?,
+            several => write!(f, "; {several} statements take more")?,
+        }
+        let Some(trial) = &self.trial else {
+            return write!(f, "; not proven (lever {} measures it)", self.setting.lever);
+        };
+        let throughput = interval(&trial.throughput);
+        let duels = counted(trial.duels as u64, "duel");
+        match (trial.pays(), trial.is_open()) {
+            (true, _) => write!(f, "; proven by {duels}: throughput {throughput}"),
+            (false, true) => write!(f, "; not proven by {duels}: throughput {throughput}"),
+            (false, false) => write!(f, "; not shown to pay by {duels}: throughput {throughput}"),
+        }
+    }
+}
+
+impl SettingEffect {
+    /// Of which work it takes a share away.
+    fn of_what(&self) -> &'static str {
+        match self.with_set {
+            true => "remaining",
+            false => "counted",
+        }
+    }
+}
+
+/// What duels or counting show of the setting that saves most, as a sentence after that of the indexes; nothing where duels speak against it.
+fn with_setting(advice: &Advice) -> String {
+    let Some(one) = advice.setting() else {
+        return String::new();
+    };
+    let base = match advice.screened.chosen().next() {
+        Some(_) if one.with_set => " with the indexes",
+        Some(_) => " without them",
+        None => "",
+    };
+    match &one.trial {
+        Some(trial) if trial.pays() => format!(
+            " {} is proven{base}: throughput {}.",
+            one.setting,
+            interval(&trial.throughput)
+        ),
+        Some(trial) if !trial.is_open() => String::new(),
+        _ => format!(
+            " {} takes {} of the {} work away{base}; it is not proven.",
+            one.setting,
+            percent(one.saves),
+            one.of_what()
+        ),
+    }
+}
+
+/// A value of a variable as SQL has it: a number, or a text in quotes.
+pub(crate) fn literal(value: &str) -> String {
+    match value.parse::<f64>() {
+        Ok(_) => value.to_owned(),
+        Err(_) => format!("'{}'", value.replace('\\', "\\\\").replace('\'', "''")),
+    }
+}
+
+/// How variables are set for one statement alone.
+pub(crate) fn for_statement(way: StatementSetting, setting: &PlanSetting) -> String {
+    let assignment = |(name, value): (&String, &String)| format!("{name}={}", literal(value));
+    match way {
+        StatementSetting::SetStatement => {
+            let all: Vec<String> = setting.variables.iter().map(assignment).collect();
+            format!("SET STATEMENT {} FOR SELECT …", all.join(", "))
+        }
+        StatementSetting::Hint => {
+            let all: Vec<String> = (setting.variables.iter())
+                .map(|one| format!("SET_VAR({})", assignment(one)))
+                .collect();
+            format!("SELECT /*+ {} */ …", all.join(" "))
+        }
+    }
+}
+
 /// `1 index`, `3 indexes`.
 pub fn counted(count: u64, one: &str) -> String {
     match (count, one) {
@@ -494,8 +594,12 @@ impl fmt::Display for Finding {
         match (self.digests, self.examined_per_row) {
             (0, ratio) => write!(
                 f,
-                "Statements read {} rows for each row that they return or change: they find what they need.",
-                number(ratio)
+                "Statements read {} rows for each row that they return or change{}.",
+                number(ratio),
+                match ratio < FAR_TOO_MANY {
+                    true => ": they find what they need",
+                    false => "",
+                }
             ),
             (1, ratio) => write!(
                 f,
@@ -522,12 +626,18 @@ pub fn headline(advice: &Advice) -> String {
         advice.superfluous().count(),
         advice.statistics.len(),
     ) {
-        (0, 0, 0) => format!("0 indexes: {}. {}", why_none(advice), advice.finding),
+        (0, 0, 0) => format!(
+            "0 indexes: {}. {}{}",
+            why_none(advice),
+            advice.finding,
+            with_setting(advice)
+        ),
         (0, drops, fresh) => format!(
-            "0 indexes to add: {} ({}). {}",
+            "0 indexes to add: {} ({}). {}{}",
             why_none(advice),
             remainder(drops, fresh),
-            advice.finding
+            advice.finding,
+            with_setting(advice)
         ),
         (chosen, drops, fresh) => {
             let more = match remainder(drops, fresh) {
@@ -535,12 +645,13 @@ pub fn headline(advice: &Advice) -> String {
                 more => format!("; {more}"),
             };
             format!(
-                "{} {} {} {} of the counted work away{more}.{}",
+                "{} {} {} {} of the counted work away{more}.{}{}",
                 advice.finding,
                 counted(chosen as u64, "index"),
                 if chosen == 1 { "takes" } else { "take" },
                 percent(saved),
-                advice.proof.as_ref().map_or_else(String::new, proven)
+                advice.proof.as_ref().map_or_else(String::new, proven),
+                with_setting(advice)
             )
         }
     }

@@ -5,7 +5,7 @@ mod common;
 use anyhow::Result;
 use common::schemas::{LEDGER, REPORTS};
 use common::{INDEXES, SHOP, Schema, Shop, shop_statements};
-use niagara_queries::{Advice, Fate, Limits, Proof, Trial, report, schema, words};
+use niagara_queries::{Advice, Fate, Limits, PlanSetting, Proof, Trial, report, schema, words};
 use niagara_stats::{Estimate, Verdict};
 
 /// Servers of both families.
@@ -336,4 +336,105 @@ fn mariadb_keeps_what_a_rejected_index_replaces() -> Result<()> {
 #[test]
 fn mysql_keeps_what_a_rejected_index_replaces() -> Result<()> {
     replaced(MYSQL)
+}
+
+/// A setting of the optimizer's switches.
+fn switch(flag: &str) -> PlanSetting {
+    PlanSetting {
+        lever: format!("optimizer-switch={flag}"),
+        variables: [("optimizer_switch".to_owned(), flag.to_owned())].into(),
+    }
+}
+
+/// Adds statements that the optimizer misjudges to those of the shop; of the settings the one that mends them is found, and no other.
+fn misjudged(server: &str, tables: &[&str], statement: &str, mends: &str) -> Result<()> {
+    let shop = Shop::start(server)?;
+    for one in tables {
+        shop.server.query(one)?;
+    }
+    let mut statements = shop_statements();
+    statements.extend(std::iter::repeat_n(statement.to_owned(), 20));
+    let capture = shop.capture("shop", &statements)?;
+    // One that the server lacks, one that gives no statement of the shop another plan.
+    let settings = ["no_such_switch=off", "mrr=on", mends].map(switch);
+    let advice = shop.advise_with(&capture, &settings, 0)?;
+    let found: Vec<_> = advice.screened.settings.iter().collect();
+    let [one] = &found[..] else {
+        panic!("{found:#?}");
+    };
+    eprintln!("{one}");
+    assert_eq!(one.setting, switch(mends), "{one:#?}");
+    assert!(one.saves > 0.3, "{one:#?}");
+    let most = &one.digests[0];
+    assert!(most.after.total() < 0.5 * most.before.total(), "{most:#?}");
+    let told = report::text(&advice, None);
+    assert!(
+        told.contains(&format!("Optimizer: optimizer_switch = '{mends}': takes ")),
+        "{told}"
+    );
+    assert!(schema::optimizer(&advice).is_none(), "it is not proven");
+    Ok(())
+}
+
+#[test]
+fn mariadb_fills_a_derived_table_once_where_that_reads_less() -> Result<()> {
+    misjudged(
+        MARIADB,
+        &[
+            "CREATE TABLE shop.click (id INT PRIMARY KEY AUTO_INCREMENT, site INT NOT NULL, kind INT NOT NULL, place INT NOT NULL, \
+             product_id INT NOT NULL, KEY by_site (site), KEY by_kind (kind), KEY by_place (place))",
+            // The three conditions hold together, and the optimizer multiplies their shares.
+            "INSERT INTO shop.click (site, kind, place, product_id) SELECT IF(i % 10 = 0, 1, 2 + i % 7), IF(i % 10 = 0, 1, 2 + i % 5), \
+             IF(i % 10 = 0, 1, 2 + i % 3), i % 250 FROM (SELECT a.n + 10 * b.n + 100 * c.n + 1000 * d.n AS i FROM shop.digit a, \
+             shop.digit b, shop.digit c, shop.digit d) AS t",
+            "CREATE TABLE shop.sold (id INT PRIMARY KEY AUTO_INCREMENT, product_id INT NOT NULL, amount INT NOT NULL, \
+             KEY by_product (product_id))",
+            "INSERT INTO shop.sold (product_id, amount) SELECT i % 250, i FROM (SELECT a.n + 10 * b.n + 100 * c.n + 1000 * d.n AS i \
+             FROM shop.digit a, shop.digit b, shop.digit c, shop.digit d) AS t",
+        ],
+        "SELECT SUM(s.total) FROM click k JOIN (SELECT product_id, SUM(amount) AS total FROM sold GROUP BY product_id) s \
+         ON s.product_id = k.product_id WHERE k.site = 1 AND k.kind = 1 AND k.place = 1",
+        "split_materialized=off",
+    )
+}
+
+#[test]
+fn mysql_leaves_the_index_of_an_order_where_that_reads_less() -> Result<()> {
+    misjudged(
+        MYSQL,
+        &[
+            "CREATE TABLE shop.visit (id INT PRIMARY KEY AUTO_INCREMENT, site INT NOT NULL, seen INT NOT NULL, note VARCHAR(60) NOT NULL, \
+             KEY by_site (site), KEY by_seen (seen))",
+            // The site's rows are the last, and the optimizer expects them everywhere.
+            "INSERT INTO shop.visit (site, seen, note) SELECT IF(i >= 9500, 5, i % 50 + 10), i, REPEAT('x', 50) FROM \
+             (SELECT a.n + 10 * b.n + 100 * c.n + 1000 * d.n AS i FROM shop.digit a, shop.digit b, shop.digit c, shop.digit d) AS t",
+        ],
+        "SELECT note FROM visit WHERE site = 5 ORDER BY seen LIMIT 10",
+        "prefer_ordering_index=off",
+    )
+}
+
+#[test]
+fn no_setting_is_named_where_plans_are_good() -> Result<()> {
+    let shop = Shop::start(MARIADB)?;
+    let capture = shop.capture("shop", &shop_statements())?;
+    let settings = [
+        "split_materialized=off",
+        "rowid_filter=off",
+        "mrr=on,mrr_sort_keys=on",
+    ];
+    let mut settings: Vec<PlanSetting> = settings.map(switch).into();
+    for (name, value) in [
+        ("optimizer_use_condition_selectivity", "1"),
+        ("eq_range_index_dive_limit", "2"),
+        ("optimizer_search_depth", "0"),
+    ] {
+        settings.push(PlanSetting {
+            lever: name.to_owned(),
+            variables: [(name.to_owned(), value.to_owned())].into(),
+        });
+    }
+    let advice = shop.advise_with(&capture, &settings, 20)?;
+    assert_eq!(advice.screened.settings, [], "{}", describe(&advice));
+    Ok(())
 }

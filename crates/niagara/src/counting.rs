@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Result;
-use niagara_lab::{Data, Event, Observer, Origin, looks_like_path};
+use niagara_lab::{Data, Event, Observer, Origin, lever, looks_like_path};
 use niagara_origin::configuration::StartConfiguration;
 use niagara_origin::data::{MadeBy, database_of, image_of};
-use niagara_queries::{Advice, Limits, Request, advise};
+use niagara_queries::{Advice, Limits, PlanSetting, Request, advise};
 use niagara_server::machine::Fingerprint;
 use niagara_server::{
     Cache, Cancel, Catalog, Config, Install, LaunchSpec, ProcessSettings, get, hold_server, launch,
@@ -39,6 +39,10 @@ pub struct QueryCount<'a> {
     pub none_pays: Duration,
     /// What the set of indexes may be.
     pub limits: Limits,
+    /// Further folders with levers, whose settings of the optimizer are counted with.
+    pub levers: &'a [PathBuf],
+    /// Whether those are counted with the set of indexes there.
+    pub settings_with_set: bool,
 }
 
 /// What counting found, on which server, in which database.
@@ -96,7 +100,10 @@ impl QueryCount<'_> {
                 config: &config,
             },
         )?;
+        let settings = plan_settings(self.levers, &install, &cache.work()?)?;
         let request = Request {
+            settings: &settings,
+            settings_with_set: self.settings_with_set,
             capture: self.capture,
             database,
             budget: self.budget,
@@ -114,6 +121,25 @@ impl QueryCount<'_> {
             database: database.to_owned(),
         })
     }
+}
+
+/// The levers that change plans alone, by variables that a session may set.
+///
+/// # Errors
+/// A folder of levers cannot be read.
+fn plan_settings(folders: &[PathBuf], install: &Install, work: &Path) -> Result<Vec<PlanSetting>> {
+    let levers = lever::load(folders)?;
+    let here = lever::Context {
+        named: levers.iter().map(|lever| lever.id().to_owned()).collect(),
+        ..lever::Context::new(install.family, install.version, Fingerprint::read(work))
+    };
+    let settings = levers.iter().filter_map(|lever| {
+        Some(PlanSetting {
+            lever: lever.id().to_owned(),
+            variables: lever.plan_variables(&here)?,
+        })
+    });
+    Ok(settings.collect())
 }
 
 /// The server in the catalogue that the data are of.

@@ -34,6 +34,23 @@ pub enum Keep {
     Screened,
 }
 
+/// A lever that counting the work of captured statements speaks for.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CountedLever {
+    /// Its id.
+    pub lever: String,
+    /// The share of the work that it takes away, 0 to 1. Counted again, a study is the same study.
+    #[serde(skip)]
+    pub saves: f64,
+}
+
+impl CountedLever {
+    /// The log gain that is expected of it: as much time goes as work.
+    fn log_gain(&self) -> f64 {
+        -(1.0 - self.saves.clamp(0.0, 0.99)).ln()
+    }
+}
+
 /// What a tuning tries.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TuneQuestion {
@@ -47,6 +64,9 @@ pub struct TuneQuestion {
     pub also: Vec<String>,
     /// Levers left out, by their ids.
     pub without: Vec<String>,
+    /// Levers that counting speaks for: they are as good as named, and come first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub counted: Vec<CountedLever>,
     /// Whether the host has a live server, from which no lever may take priority or memory.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub shares_host: bool,
@@ -123,7 +143,9 @@ impl TuneQuestion {
         }
         let expected = |candidate: &Candidate| {
             let lever = &candidate.lever;
-            lever.expected_gain(levers, context.family, workload)
+            let counted = self.counted.iter().filter(|one| one.lever == lever.id());
+            let counted = counted.map(CountedLever::log_gain).fold(0.0, f64::max);
+            counted.max(lever.expected_gain(levers, context.family, workload))
         };
         // Stable: levers of which the same is expected stay as the library has them.
         candidates.sort_by(|x, y| expected(y).total_cmp(&expected(x)));
@@ -140,7 +162,9 @@ impl TuneQuestion {
         context.app_local &= self.app != Application::Remote;
         context.app_on_socket |= self.app == Application::Socket;
         context.allowed = self.allow.iter().copied().collect();
-        context.named = self.only.iter().chain(&self.also).cloned().collect();
+        let counted = self.counted.iter().map(|one| &one.lever);
+        let named = self.only.iter().chain(&self.also).chain(counted);
+        context.named = named.cloned().collect();
         if self.with_builds {
             let builds = levers.iter().filter(|lever| lever.factor() == BUILDS);
             context

@@ -258,6 +258,7 @@ mod tests {
             only: Vec::new(),
             also: Vec::new(),
             without: Vec::new(),
+            counted: Vec::new(),
             shares_host: false,
             with_builds: false,
             build_seconds: 0.0,

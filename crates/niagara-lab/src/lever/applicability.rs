@@ -1,5 +1,7 @@
 //! Whether a lever applies, and if not, why not and what would make it.
 
+use std::collections::BTreeMap;
+
 use niagara_model::{Machine, Reason, Setting};
 use niagara_server::machine::Fingerprint;
 
@@ -10,6 +12,9 @@ use super::in_effect::is_set_so;
 use super::range::Span;
 use super::risk::Risk;
 use super::template::Value;
+
+/// The theme of levers that change how statements are planned.
+const OPTIMIZER: &str = "optimizer";
 
 impl Lever {
     /// The change on this machine, server and workload; else the reason.
@@ -149,6 +154,21 @@ impl Lever {
             }
         }
         Some(Reason::Unchanged { ignored, same })
+    }
+
+    /// The variables that it sets, where it changes nothing but how statements are planned and applies; none of any other lever.
+    pub fn plan_variables(&self, context: &Context) -> Option<BTreeMap<String, String>> {
+        if self.theme != OPTIMIZER {
+            return None;
+        }
+        let change = self.applicability(context).ok()?;
+        let is_plain = |name: &String| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        let only_config = Change {
+            config: change.config.clone(),
+            ..Change::default()
+        };
+        let is_alone = change == only_config && change.config.keys().all(is_plain);
+        (is_alone && !change.config.is_empty()).then_some(change.config)
     }
 
     fn check_permission(&self, context: &Context) -> Result<(), Reason> {

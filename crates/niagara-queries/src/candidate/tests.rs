@@ -8,6 +8,7 @@ const ABILITIES: Abilities = Abilities {
     descending: true,
     functional: true,
     histograms: false,
+    for_statement: None,
 };
 
 fn name(table: &str) -> TableName {

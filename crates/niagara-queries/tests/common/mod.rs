@@ -12,7 +12,7 @@ use anyhow::{Context, Result};
 use niagara_capture::log::ReadOptions;
 use niagara_capture::{Import, import};
 use niagara_load::Admin;
-use niagara_queries::{Advice, Limits, Request, advise};
+use niagara_queries::{Advice, Limits, PlanSetting, Request, advise};
 use niagara_server::{
     Cache, Catalog, Config, ImageStore, Install, LaunchSpec, ProcessSettings, RunningServer, get,
     launch,
@@ -306,6 +306,30 @@ impl Shop {
             budget: Duration::from_secs(budget),
             none_pays: Duration::from_secs(none_pays),
             limits,
+            settings: &[],
+            settings_with_set: true,
+        };
+        advise(&self.server, &self.install, &request, &mut |_| Ok(()))
+    }
+
+    /// The same with settings of the optimizer, and with so many indexes at most.
+    pub fn advise_with(
+        &self,
+        capture: &Path,
+        settings: &[PlanSetting],
+        indexes: usize,
+    ) -> Result<Advice> {
+        let request = Request {
+            capture,
+            database: "shop",
+            budget: Duration::from_secs(1200),
+            none_pays: Duration::from_secs(1200),
+            limits: Limits {
+                indexes,
+                bytes: None,
+            },
+            settings,
+            settings_with_set: true,
         };
         advise(&self.server, &self.install, &request, &mut |_| Ok(()))
     }

@@ -33,6 +33,7 @@ pub(crate) fn advice(advice: &Advice) -> Document {
         statements(advice),
     ];
     sections.extend(duels(advice));
+    sections.extend(settings(advice));
     sections.extend(drops(advice));
     let own = advice.digests.iter().take(STATEMENTS);
     sections.extend(own.map(|digest| statement(advice, digest)));
@@ -81,6 +82,7 @@ fn help(advice: &Advice) -> String {
         ));
     }
     parts.extend(advice.statistics.iter().map(|fresh| format!("{fresh}.")));
+    parts.extend(advice.setting().map(|one| format!("{one}.")));
     if parts.is_empty() {
         parts.push("No index that was tried pays for itself.".to_owned());
     }
@@ -152,11 +154,17 @@ fn cost(advice: &Advice) -> String {
 }
 
 fn steps(advice: &Advice) -> String {
-    match schema::is_empty(advice) {
-        true => String::new(),
-        false => "Apply deploy/schema.sql on a replica first; deploy/watch.sql names what to look at; deploy/undo.sql takes it back. Niagara applies nothing."
-            .to_owned(),
+    let mut steps = Vec::new();
+    if schema::has_schema(advice) {
+        steps.push("Apply deploy/schema.sql on a replica first; deploy/watch.sql names what to look at; deploy/undo.sql takes it back.");
     }
+    if advice.proven_setting().is_some() {
+        steps.push("deploy/optimizer.cnf has the setting, and how it is set and taken back.");
+    }
+    if !steps.is_empty() {
+        steps.push("Niagara applies nothing.");
+    }
+    steps.join(" ")
 }
 
 /// Work of all executions, before and with the set.
@@ -358,6 +366,50 @@ fn claims(trial: &Trial) -> Vec<Claim> {
     claims.extend(lesser("CPU time of a transaction", &trial.cpu));
     claims.extend(lesser("p99 of latency", &trial.p99));
     claims
+}
+
+/// Settings of the optimizer that save work with the set there, and what the first of them does to each statement.
+fn settings(advice: &Advice) -> Vec<Section> {
+    let Some(first) = advice.setting() else {
+        return Vec::new();
+    };
+    let lines = advice.screened.settings.iter();
+    let lines = lines.map(|one| format!("{one}.")).collect();
+    let mut table = Table::new(
+        format!("Work of an execution with {}", first.setting),
+        &[
+            ("Digest", false),
+            ("Rows read", true),
+            ("With it", true),
+            ("Pages read", true),
+            ("With it", true),
+            ("Statement", false),
+        ],
+    );
+    table.rows = (first.digests.iter())
+        .map(|effect| {
+            let text = advice.digests.iter();
+            let mut text = text.filter(|digest| digest.digest == effect.digest);
+            vec![
+                effect.digest.chars().take(8).collect(),
+                figure(effect.before.rows),
+                figure(effect.after.rows),
+                figure(effect.before.pages),
+                figure(effect.after.pages),
+                text.next()
+                    .map_or_else(String::new, |one| in_one_line(&one.text)),
+            ]
+        })
+        .collect();
+    let note =
+        "A setting may change the plan of any statement, also of those that the capture lacks.";
+    vec![
+        Section::new(Depth::Every, "Settings of the optimizer")
+            .named("optimizer")
+            .with(Block::List(lines))
+            .with(Block::Note(note.to_owned())),
+        Section::from(table).at(Depth::Long),
+    ]
 }
 
 /// Indexes that can go, or were not used, and tables that want something else.

@@ -4,7 +4,7 @@ mod prove;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use clap::Args;
@@ -32,17 +32,19 @@ impl Printed for Advice {
     const DOCUMENT: Document = Document::Advice;
 }
 
+/// Share of the time for duels that a setting of the optimizer takes, where there are indexes, too.
+const FOR_SETTING: f64 = 0.3;
 /// Share of the budget that is for counting, where duels follow.
 const COUNTING: f64 = 0.4;
 /// The same while no index is found that pays: duels need one.
 const NONE_PAYS: f64 = 0.7;
 
-/// What the queries need: indexes, statistics, other statements; counted and proven on a private copy of your data
+/// What the queries need: indexes, statistics, other plans, other statements; counted and proven on a private copy of your data
 ///
 /// Statements that make up 95 % of the captured time are executed on a private server with a copy of the data. Rows and pages that
 /// they read are counted: figures that are the same on a busy machine. Candidates for indexes are built there and judged by what
-/// they save and what they cost to write. Duels on the capture prove the set; schema.sql has its indexes, and says whether they are proven. Nothing
-/// is applied. docs/slow.md has a walk from a slow log to an index.
+/// they save and what they cost to write; settings of the optimizer by what other plans save. Duels on the capture prove the set; schema.sql has its indexes,
+/// and says whether they are proven. Nothing is applied. docs/slow.md has a walk from a slow log to an index.
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_CODES)]
 #[command(before_help = "Examples:
@@ -144,13 +146,17 @@ fn counted_and_proven(
             indexes: args.max_indexes,
             bytes: args.max_index_space,
         },
+        levers: &[],
+        settings_with_set: true,
     };
     let QueryFindings {
         mut advice,
         server,
         database,
     } = counting.count((cache, cancel), terminal)?;
-    if args.no_duels || advice.screened.chosen().next().is_none() {
+    let has_set = advice.screened.chosen().next().is_some();
+    let setting = advice.setting().map(|one| one.setting.clone());
+    if args.no_duels || !(has_set || setting.is_some()) {
         return Ok(advice);
     }
     let proving = ProofRun {
@@ -161,13 +167,33 @@ fn counted_and_proven(
         servers: &args.servers,
         cancel,
     };
-    let left = args
+    let begun = Instant::now();
+    let time = args
         .budget
         .saturating_sub(Duration::from_secs_f64(advice.seconds));
-    match proving.prove(&advice, left, terminal) {
-        Ok(proof) => advice.take_proof(proof),
-        Err(error) if error.has::<Cancelled>() || cancel.is_cancelled() => return Err(error),
-        Err(error) => advice.without_proof(error.explain()),
+    let is_stopped = |error: &anyhow::Error| error.has::<Cancelled>() || cancel.is_cancelled();
+    if has_set {
+        let of_set = match setting {
+            Some(_) => time.mul_f64(1.0 - FOR_SETTING),
+            None => time,
+        };
+        match proving.prove(&advice, of_set, terminal) {
+            Ok(proof) => advice.take_proof(proof),
+            Err(error) if is_stopped(&error) => return Err(error),
+            Err(error) => {
+                // What stood in the way of the one stands in the way of the other.
+                advice.without_proof(error.explain());
+                return Ok(advice);
+            }
+        }
+    }
+    let left = time.saturating_sub(begun.elapsed());
+    if let Some(setting) = setting.filter(|_| left >= prove::SHORTEST) {
+        match proving.prove_setting(&advice, &setting, left, terminal) {
+            Ok(trial) => advice.take_setting_trial(trial),
+            Err(error) if is_stopped(&error) => return Err(error),
+            Err(error) => advice.without_proof(error.explain()),
+        }
     }
     Ok(advice)
 }
@@ -200,18 +226,19 @@ fn write(args: &AdviseArgs, advice: &Advice) -> Result<String> {
     let json = json::text(advice)?;
     whole_file::write(&folder.join("advice.json"), &json)?;
     write_pages(&folder, &Source::from(advice))?;
-    let nothing = schema::is_empty(advice);
-    for (file, text) in schema::files(advice) {
+    let has_schema = schema::has_schema(advice);
+    let files = schema::files(advice).into_iter();
+    let files = files.map(|(file, text)| (file, has_schema.then_some(text)));
+    let optimizer = ("optimizer.cnf", schema::optimizer(advice));
+    for (file, text) in files.chain([optimizer]) {
         let path = deploy.join(file);
-        if nothing {
+        match text {
+            Some(text) => whole_file::write(&path, &text)?,
             // Of an earlier run: nothing is handed over now.
-            if path.exists() {
-                std::fs::remove_file(&path)
-                    .with_context(|| format!("cannot remove {}", path.display()))?;
-            }
-            continue;
+            None if path.exists() => std::fs::remove_file(&path)
+                .with_context(|| format!("cannot remove {}", path.display()))?,
+            None => {}
         }
-        whole_file::write(&path, &text)?;
     }
     Ok(folder.display().to_string())
 }

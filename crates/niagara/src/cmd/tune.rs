@@ -9,8 +9,8 @@ use niagara_capture::file::CaptureReader;
 use niagara_error::{Explain as _, Problem, bail, problem};
 use niagara_lab::lever::{self, Lever, Risk};
 use niagara_lab::{
-    Application, Keep, Question, StudyDescription, TuneQuestion, answer, holdout_load, server_name,
-    trains_builds,
+    Application, CountedLever, Keep, Question, StudyDescription, TuneQuestion, answer,
+    holdout_load, server_name, trains_builds,
 };
 
 use niagara_model::{ChosenIndex, Finding, QueriesFirst, TailGuard};
@@ -163,6 +163,8 @@ struct Queries {
     finding: Option<Finding>,
     /// The folder of a lever of the indexes that counting has chosen.
     lever: Option<WorkFolder>,
+    /// Settings of the optimizer that counting shows to save work.
+    settings: Vec<CountedLever>,
 }
 
 pub fn run(args: TuneArgs) -> Result<ExitCode> {
@@ -198,6 +200,9 @@ fn tune(mut args: TuneArgs, shared_host: Option<&SharedHost>) -> Result<ExitCode
         .any(|ids| ids.iter().any(|id| id == INDEXES))
     {
         bail!(no_indexes(&args));
+    }
+    if let Question::Tune(tune) = &mut question.question {
+        tune.counted = queries.settings;
     }
     question.findings.extend(queries.finding);
     question
@@ -290,6 +295,9 @@ fn queries(
             indexes: MAX_INDEXES,
             bytes: None,
         },
+        levers: &args.study.levers,
+        // Where no index is tried, a setting has to do without.
+        settings_with_set: args.allow.contains(&Risk::Schema),
     };
     let mut terminal = Terminal::new(COUNTING);
     let counted = counting.count((&cache, &cancel), &mut terminal);
@@ -309,11 +317,25 @@ fn queries(
         Some(finding) => finding.to_string(),
         None => format!("  statements: {}", headline(&advice)),
     });
+    if args.only.is_empty() {
+        for one in &advice.screened.settings {
+            terminal.line(&format!("  statements: {one}"));
+        }
+    }
     let lever = match args.allow.contains(&Risk::Schema) {
         true => lever_of(&advice, &cache)?,
         false => None,
     };
-    Ok(Queries { finding, lever })
+    let settings = advice.screened.settings.into_iter();
+    let settings = settings.map(|one| CountedLever {
+        lever: one.setting.lever,
+        saves: one.saves,
+    });
+    Ok(Queries {
+        finding,
+        lever,
+        settings: settings.collect(),
+    })
 }
 
 /// That queries come first, where they do.
@@ -405,6 +427,7 @@ fn question(args: &TuneArgs, named: &dyn Fn(&[String]) -> Vec<String>) -> Result
         only: named(&args.only),
         also: named(&args.also),
         without: named(&args.without),
+        counted: Vec::new(),
         shares_host: args.shared_host.share_host_with.is_some(),
         with_builds: args.with_builds,
         build_seconds: args.build_budget.as_secs_f64(),

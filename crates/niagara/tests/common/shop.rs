@@ -57,8 +57,13 @@ pub fn text(bytes: &[u8]) -> String {
 
 /// A folder with `shop.sql` and `shop.capture`.
 pub fn shop(statements: &[(String, u64, u64)]) -> tempfile::TempDir {
+    shop_of(&dump(), statements)
+}
+
+/// The same of another dump.
+pub fn shop_of(dump: &str, statements: &[(String, u64, u64)]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    fs::write(folder.path().join("shop.sql"), dump()).expect("written");
+    fs::write(folder.path().join("shop.sql"), dump).expect("written");
     fs::write(folder.path().join("slow.log"), log(statements)).expect("written");
     let imported = niagara(folder.path(), &["capture", "import", "slow.log"]);
     assert!(imported.status.success(), "{}", text(&imported.stderr));

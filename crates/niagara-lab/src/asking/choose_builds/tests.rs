@@ -67,6 +67,7 @@ impl Place {
             only: Vec::new(),
             also: Vec::new(),
             without: Vec::new(),
+            counted: Vec::new(),
             shares_host: false,
             with_builds: true,
             build_seconds: HOUR,

@@ -1,5 +1,5 @@
 //! The set that counting chose, proven by duels on the capture: start against start with the set, then the set with each index left
-//! out in turn, as time allows.
+//! out in turn, as time allows; then a setting of the optimizer on top of what stays.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use niagara_lab::{
 use niagara_load::workload_of_file;
 use niagara_model::{Comparison, DigestFinding, Summary};
 use niagara_origin::data::ChangeStatement;
-use niagara_queries::{Advice, DigestTrial, IndexTrial, Proof, Trial, schema};
+use niagara_queries::{Advice, DigestTrial, IndexTrial, PlanSetting, Proof, Trial, schema};
 use niagara_server::{Cancel, Cancelled};
 use niagara_stats::LookPlan;
 
@@ -23,7 +23,7 @@ use crate::progress::Terminal;
 /// The engine of tables that name none: the data have theirs.
 const ENGINE: &str = "InnoDB";
 /// Duels in less time show nothing.
-const SHORTEST: Duration = Duration::from_secs(20);
+pub const SHORTEST: Duration = Duration::from_secs(20);
 /// The error probability that all questions of an advice share.
 const ALPHA: f64 = 0.05;
 
@@ -53,14 +53,10 @@ impl ProofRun<'_> {
         let left = || time.saturating_sub(begun.elapsed());
         let load = load_of(workload_of_file(self.capture)?, [], ENGINE, 1)?;
         let set = schema::set_statements(advice);
-        let questions = set.len() as f64 + 1.0;
-        let alpha = ALPHA / if set.len() > 1 { questions } else { 1.0 };
-        let all: Vec<String> = set
-            .iter()
-            .map(|(_, _, statement)| statement.clone())
-            .collect();
+        let alpha = alpha(advice);
+        let all = statements(advice);
         let duel = |a: &[String], b: &[String], within: Duration, terminal: &mut Terminal| {
-            self.compare(&load, [a, b], within, alpha, terminal)
+            self.compare(&load, [recipe(a), recipe(b)], within, alpha, terminal)
         };
         // Whether the set pays comes before what each index adds. Duels that show it soon leave their time to those.
         let found = duel(&[], &all, left(), terminal)?;
@@ -110,11 +106,31 @@ impl ProofRun<'_> {
         Ok(proof)
     }
 
-    /// The data with `a` executed against the data with `b` executed.
+    /// What duels show of the setting that saves most, with the advice's set there, within `time`.
+    ///
+    /// # Errors
+    /// As with [`Self::prove`].
+    pub fn prove_setting(
+        &self,
+        advice: &Advice,
+        setting: &PlanSetting,
+        time: Duration,
+        terminal: &mut Terminal,
+    ) -> Result<Trial> {
+        let load = load_of(workload_of_file(self.capture)?, [], ENGINE, 1)?;
+        let without = recipe(&statements(advice));
+        let mut with = without.clone();
+        with.change.config.clone_from(&setting.variables);
+        let sides = [without, with];
+        let found = self.compare(&load, sides, time, alpha(advice), terminal)?;
+        Ok(trial(&found))
+    }
+
+    /// One variant against another.
     fn compare(
         &self,
         load: &Load,
-        [a, b]: [&[String]; 2],
+        sides: [VariantRecipe; 2],
         budget: Duration,
         alpha: f64,
         terminal: &mut Terminal,
@@ -129,7 +145,7 @@ impl ProofRun<'_> {
                 self.server.to_owned(),
                 load.clone(),
                 Question::Compare {
-                    sides: Box::new([recipe(a), recipe(b)]),
+                    sides: Box::new(sides),
                     to_the_end: false,
                 },
             )
@@ -157,6 +173,24 @@ impl ProofRun<'_> {
             _ => bail!("the duels in {} are of another question", folder.display()),
         }
     }
+}
+
+/// The error probability of each question: whether the set pays, whether each of its indexes does, whether the setting does.
+fn alpha(advice: &Advice) -> f64 {
+    let indexes = match schema::set_statements(advice).len() {
+        // Its own question is the set's.
+        1 => 0,
+        several => several,
+    };
+    let sets = usize::from(advice.screened.chosen().next().is_some());
+    let settings = usize::from(advice.setting().is_some());
+    ALPHA / (sets + indexes + settings).max(1) as f64
+}
+
+/// The statements of the set.
+fn statements(advice: &Advice) -> Vec<String> {
+    let set = schema::set_statements(advice).into_iter();
+    set.map(|(_, _, statement)| statement).collect()
 }
 
 fn without(all: &[String], place: usize) -> Vec<String> {
