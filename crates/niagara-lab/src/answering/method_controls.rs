@@ -11,7 +11,7 @@ use crate::answering::sequential_test::{
     RunningTest, SequentialTest, TestOutcome, first_look_seconds, share_seconds,
 };
 use crate::duels::inventory::Inventory;
-use crate::duels::lever_context::everything_allowed;
+use crate::duels::lever_context::on_top_of;
 use crate::duels::workbench::Workbench;
 use crate::lever::{Lever, Role};
 use crate::plans::observer::{Event, Observer};
@@ -190,7 +190,9 @@ fn with_control(
         }));
     }
     let fingerprint = inventory.fingerprint()?;
-    let context = everything_allowed(&fingerprint, bench, &start.server, lever.id())?;
+    // The start's own server: it may be built, with no package beside it.
+    let mut context = on_top_of(start, &fingerprint, bench)?;
+    context.named = [lever.id().to_owned()].into();
     Ok(lever.applicability(&context).map(|change| {
         let variant = start.with(lever.id(), &change);
         (variant, change.one_line())
@@ -255,10 +257,48 @@ fn alarm(measured: &MethodControl, part: Option<usize>) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
+    use niagara_build::Recipe;
+    use niagara_load::{Sysbench, WorkloadSpec};
     use niagara_model::{Comparison, FailedSide, Failure};
+    use niagara_server::{Cancel, get};
     use serde_json::json;
 
     use super::*;
+    use crate::plans::observer::Silent;
+    use crate::plans::spec::Load;
+
+    /// A study may start from a build, with no package of the server beside it.
+    #[test]
+    fn a_start_that_is_built_has_its_controls() {
+        const SERVER: &str = "mariadb-10.11";
+        let inventory = Inventory::open(&[], &[]).expect("the shared cache");
+        let load = Load {
+            workload: WorkloadSpec::of(Sysbench {
+                table_size: 10,
+                ..Sysbench::default()
+            }),
+            engine: "InnoDB".to_owned(),
+            threads: 1,
+        };
+        let (cache, catalog) = (inventory.cache.clone(), inventory.catalog.clone());
+        let server = catalog.get(SERVER).expect("known");
+        let install = get(&cache, server, &mut |_| {}).expect("fetched");
+        let mut bench = Workbench::new(cache, catalog, load, Cancel::default());
+        let mut start = Variant::base(SERVER);
+        start.build = Some(Recipe::default());
+        bench.give(&start, install).expect("it is here");
+        bench.set_up_variant(&start, &mut Silent).expect("set up");
+        let controls = inventory.levers.iter();
+        let controls: Vec<&Lever> = (controls)
+            .filter(|lever| lever.role() != Role::Lever)
+            .collect();
+        assert_eq!(controls.len(), CONTROL_COUNT);
+        for lever in controls {
+            let with = with_control(&bench, &inventory, &start, lever).expect("known");
+            let (variant, _) = with.expect("it applies");
+            assert_eq!(variant.build, start.build);
+        }
+    }
 
     #[test]
     fn a_control_ends_after_a_number_of_duels_whatever_they_take() {
