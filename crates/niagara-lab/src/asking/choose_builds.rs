@@ -116,7 +116,7 @@ impl BuildField<'_> {
 
     /// The candidates that build.
     pub(crate) fn builds(&self) -> impl Iterator<Item = usize> {
-        let builds = |index: &usize| !self.candidates[*index].change.build.is_empty();
+        let builds = |index: &usize| self.candidates[*index].is_built();
         (0..self.candidates.len()).filter(builds)
     }
 

@@ -33,6 +33,11 @@ impl Candidate {
         }
     }
 
+    /// Whether its server is built.
+    pub(crate) fn is_built(&self) -> bool {
+        !self.change.build.is_empty()
+    }
+
     /// What is known of it from elsewhere: that speaks of throughput alone.
     pub(crate) fn prior_of(&self, goal: Goal) -> Option<Prior> {
         match goal {

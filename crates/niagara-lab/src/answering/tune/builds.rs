@@ -54,7 +54,7 @@ impl TuneRun<'_> {
         observer: &mut dyn Observer,
     ) -> Result<SettledLevers> {
         let candidates = &self.found.candidates;
-        let builds = |index: usize| !candidates[index].change.build.is_empty();
+        let builds = |index: usize| candidates[index].is_built();
         let settled = settle(
             |without| promote(self, without),
             builds,
