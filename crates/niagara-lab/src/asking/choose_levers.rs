@@ -35,12 +35,11 @@ pub enum Keep {
 }
 
 /// A lever that counting the work of captured statements speaks for.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct CountedLever {
     /// Its id.
     pub lever: String,
-    /// The share of the work that it takes away, 0 to 1. Counted again, a study is the same study.
-    #[serde(skip)]
+    /// The share of the work that it takes away, 0 to 1.
     pub saves: f64,
 }
 
@@ -64,8 +63,9 @@ pub struct TuneQuestion {
     pub also: Vec<String>,
     /// Levers left out, by their ids.
     pub without: Vec<String>,
-    /// Levers that counting speaks for: they are as good as named, and come first.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    /// Levers that counting speaks for: they are as good as named, and come first. Counted again, the study is the same: its plan
+    /// has those of its beginning.
+    #[serde(skip)]
     pub counted: Vec<CountedLever>,
     /// Whether the host has a live server, from which no lever may take priority or memory.
     #[serde(skip_serializing_if = "std::ops::Not::not")]

@@ -136,11 +136,7 @@ impl Lever {
                 wanted: wanted.to_string(),
             });
         }
-        let only_config = Change {
-            config: change.config.clone(),
-            ..Change::default()
-        };
-        if *change != only_config || change.config.is_empty() {
+        if !change.only_sets_variables() {
             return None;
         }
         let (mut same, mut ignored) = (Vec::new(), Vec::new());
@@ -163,12 +159,8 @@ impl Lever {
         }
         let change = self.applicability(context).ok()?;
         let is_plain = |name: &String| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-        let only_config = Change {
-            config: change.config.clone(),
-            ..Change::default()
-        };
-        let is_alone = change == only_config && change.config.keys().all(is_plain);
-        (is_alone && !change.config.is_empty()).then_some(change.config)
+        let is_plan_alone = change.only_sets_variables() && change.config.keys().all(is_plain);
+        is_plan_alone.then_some(change.config)
     }
 
     fn check_permission(&self, context: &Context) -> Result<(), Reason> {

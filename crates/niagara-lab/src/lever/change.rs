@@ -44,6 +44,15 @@ fn extend(config: &mut Config, changes: &Config) {
 }
 
 impl Change {
+    /// Whether it sets server variables, and does nothing else.
+    pub(crate) fn only_sets_variables(&self) -> bool {
+        let variables = Self {
+            config: self.config.clone(),
+            ..Self::default()
+        };
+        *self == variables && !self.config.is_empty()
+    }
+
     /// Makes the change; it has the last word on what it names.
     pub(crate) fn apply(
         &self,

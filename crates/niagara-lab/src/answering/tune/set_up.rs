@@ -19,7 +19,7 @@ use crate::answering::target_sizes::target_sizes;
 use crate::answering::tune::options::{TuneOptions, total_errors, two_rungs_errors};
 use crate::answering::tune::plan::TuneTime;
 use crate::asking::choose_builds::{BuildField, BuildTime};
-use crate::asking::choose_levers::{Application, BUILDS, TuneQuestion};
+use crate::asking::choose_levers::{Application, BUILDS, CountedLever, TuneQuestion};
 use crate::asking::own_training::train_on_own;
 use crate::duels::lever_context::lever_context;
 use crate::duels::workbench::{Workbench, looks_like_path};
@@ -62,8 +62,16 @@ impl TuneSetUp {
         observer: &mut dyn Observer,
     ) -> Result<Self> {
         let (inventory, base) = (set_up.inventory, &set_up.base);
-        let tune = tune.clone().with_ids(&inventory.levers)?;
+        let mut tune = tune.clone().with_ids(&inventory.levers)?;
         let kept = opening.kept(&checkpoint::tune_plan())?;
+        if let Some(plan) = &kept {
+            // Counting spoke for some of them when the tuning was begun, and may not do so now.
+            let begun_with = plan.levers.iter().map(|id| CountedLever {
+                lever: id.clone(),
+                saves: 0.0,
+            });
+            tune.counted.extend(begun_with);
+        }
         if tune.with_builds && kept.is_none() {
             something_can_be_built(set_up, &tune)?;
         }
@@ -72,7 +80,7 @@ impl TuneSetUp {
         let workload = bench.load().workload.name();
         let choose = |context: &Context| tune.choose(&inventory.levers, context.clone(), workload);
         let (mut candidates, mut not_applicable) = choose(&context);
-        context.may_be_built = candidates.iter().any(|it| !it.change.build.is_empty());
+        context.may_be_built = candidates.iter().any(Candidate::is_built);
         if context.may_be_built {
             (candidates, not_applicable) = choose(&context);
         }
@@ -135,24 +143,23 @@ impl TuneSetUp {
         kept: Option<&TunePlan>,
         observer: &mut dyn Observer,
     ) -> Result<()> {
-        let builds = |candidate: &Candidate| !candidate.change.build.is_empty();
         if let Some(plan) = kept {
             // What the server refused is told with the reason of then.
             let misfits = opening.kept(&checkpoint::misfits())?.unwrap_or_default();
             self.candidates.retain(|candidate| {
                 let is_it = |known: &NotTried| known.lever == candidate.lever.id();
-                !builds(candidate) || !misfits.iter().any(is_it)
+                !candidate.is_built() || !misfits.iter().any(is_it)
             });
             self.leave_out(|candidate| begun_without(plan, candidate));
         }
-        if !self.candidates.iter().any(builds) {
+        if !self.candidates.iter().any(Candidate::is_built) {
             return Ok(());
         }
         if let Some(said) = train_on_own(&mut self.candidates, bench.load(), bench.origin()) {
             observer.see(Event::Note(&said));
         }
         self.leave_out_without_tools(set_up, tune.with_builds && kept.is_none(), observer)?;
-        if !self.candidates.iter().any(builds) {
+        if !self.candidates.iter().any(Candidate::is_built) {
             return Ok(());
         }
         let (inventory, base) = (set_up.inventory, &set_up.base);
@@ -222,7 +229,7 @@ impl TuneSetUp {
         let builds = self
             .candidates
             .iter()
-            .filter(|candidate| !candidate.change.build.is_empty());
+            .filter(|candidate| candidate.is_built());
         let recipes: Vec<(&str, Recipe)> = builds
             .map(|candidate| (candidate.lever.id(), recipe(set_up, &candidate.change)))
             .collect();
@@ -255,11 +262,7 @@ impl TuneSetUp {
         let changing: Vec<Candidate> = self.candidates.iter().filter(changes).cloned().collect();
         // Levers are combined in their order: all their combinations are data of their own.
         let mut starts = vec![base.clone()];
-        for candidate in self
-            .candidates
-            .iter()
-            .filter(|one| !one.change.build.is_empty())
-        {
+        for candidate in self.candidates.iter().filter(|one| one.is_built()) {
             starts.push(base.with(candidate.lever.id(), &candidate.change));
         }
         for candidate in changing {
@@ -309,7 +312,7 @@ impl TuneSetUp {
         let others: Vec<Candidate> = self
             .candidates
             .iter()
-            .filter(|candidate| candidate.change.build.is_empty())
+            .filter(|candidate| !candidate.is_built())
             .cloned()
             .collect();
         let time = TuneTime {
@@ -423,8 +426,7 @@ fn untried(
 
 /// Why a candidate that builds is not tried by the tuning of this plan, which is continued: it was begun without it.
 fn begun_without(plan: &TunePlan, candidate: &Candidate) -> Option<Reason> {
-    let is_late = !candidate.change.build.is_empty()
-        && !plan.levers.iter().any(|id| id == candidate.lever.id());
+    let is_late = candidate.is_built() && !plan.levers.iter().any(|id| id == candidate.lever.id());
     let had_no_room = plan.left_out.iter().any(|id| id == candidate.lever.id());
     is_late.then_some(match had_no_room {
         true => Reason::BudgetTooShort,
