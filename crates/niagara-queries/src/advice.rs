@@ -1,7 +1,6 @@
 //! What the queries of a capture need, as one document.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -18,17 +17,20 @@ use crate::candidate::{
 use crate::catalog::{Abilities, Catalog, Table, TableName, ValueKind, quote};
 use crate::cause::Cause;
 use crate::copy::DataCopy;
+use crate::fate::Fate;
+use crate::judging::Effect;
 use crate::observe::{Deadline, FreshStatistics, Observed, Selection, observe, refresh_statistics};
 use crate::plan::Plan;
 use crate::proof::{Proof, Trial};
-use crate::screen::{Effect, Fate, Judged, Limits, Screened, Until, screen};
-use crate::setting::{PlanSetting, SettingEffect};
+use crate::request::Request;
+use crate::screen::{Judged, Screened, Until, screen};
+use crate::setting::SettingEffect;
 use crate::statement::NotUnderstood;
 use crate::work::Work;
 
 /// Share of the time that there is for looking at statements; the rest is for judging candidates.
 const LOOKING: f64 = 0.4;
-/// Share of the time for settings of the optimizer, once the indexes are judged.
+/// Share of the time for settings of the optimizer.
 const OF_SETTINGS: f64 = 0.1;
 /// A statement may take this share of the time.
 const OF_ONE: f64 = 0.02;
@@ -45,25 +47,6 @@ const OTHER_PLAN: f64 = 10.0;
 const OTHER_PLAN_ROWS: f64 = 1000.0;
 /// A capture that is shorter than a day says little of what is never used.
 const LONG_CAPTURE: f64 = 86_400.0;
-
-/// What is asked for.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Request<'r> {
-    /// The capture.
-    pub capture: &'r Path,
-    /// The database of statements for which the capture names none.
-    pub database: &'r str,
-    /// How long all may take.
-    pub budget: Duration,
-    /// How long it may take while no index is found that pays; not below `budget`.
-    pub none_pays: Duration,
-    /// What the set may be.
-    pub limits: Limits,
-    /// Settings of the optimizer to count with.
-    pub settings: &'r [PlanSetting],
-    /// Whether they are counted with the set of indexes there; else without any new index.
-    pub settings_with_set: bool,
-}
 
 /// What the queries of a capture need.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -93,7 +76,7 @@ pub struct Advice {
     pub proof: Option<Proof>,
     /// How long it took, in seconds.
     pub seconds: f64,
-    /// What the server can do with indexes.
+    /// What the server can do with indexes, and with statements.
     pub abilities: Abilities,
 }
 
@@ -257,9 +240,19 @@ impl Advice {
 
     /// Adds what duels showed of the setting that saves most.
     pub fn take_setting_trial(&mut self, trial: Trial) {
+        if !trial.poor_replay.is_empty() && self.proof.is_none() {
+            self.cautions.push(Caution::PoorReplay {
+                shortcomings: trial.poor_replay.clone(),
+            });
+        }
         if let Some(setting) = self.screened.settings.first_mut() {
             setting.trial = Some(trial);
         }
+    }
+
+    /// Notes that the setting could have no duels.
+    pub fn without_setting_trial(&mut self, error: Explanation) {
+        self.cautions.push(Caution::SettingProofFailed { error });
     }
 
     /// Notes that no duels could be had.
@@ -320,6 +313,11 @@ pub enum Caution {
     },
     /// No duels could be had.
     ProofFailed {
+        /// Why.
+        error: Explanation,
+    },
+    /// The setting of the optimizer could have no duels.
+    SettingProofFailed {
         /// Why.
         error: Explanation,
     },

@@ -21,6 +21,14 @@ pub struct TableName {
     pub table: String,
 }
 
+/// A value of a variable as SQL has it: a number, or a text in quotes.
+pub(crate) fn literal(value: &str) -> String {
+    match value.parse::<f64>() {
+        Ok(_) => value.to_owned(),
+        Err(_) => format!("'{}'", value.replace('\\', "\\\\").replace('\'', "''")),
+    }
+}
+
 impl TableName {
     /// For statements: `` `shop`.`orders` ``.
     pub fn quoted(&self) -> String {

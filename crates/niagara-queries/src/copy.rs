@@ -11,9 +11,8 @@ use niagara_load::{Admin, LoadError};
 use niagara_server::{Install, RunningServer};
 
 use crate::canonical::without_marks;
-use crate::catalog::{Abilities, Catalog, TableName, quote};
+use crate::catalog::{Abilities, Catalog, TableName, literal, quote};
 use crate::plan::Plan;
-use crate::words::literal;
 use crate::work::{Counted, Counter, Work};
 
 /// How long the server may take to build an index, or to answer at all.
@@ -156,16 +155,22 @@ impl DataCopy {
         Ok(())
     }
 
-    /// Gives variables the values back that sessions begin with.
+    /// Gives variables the values back that sessions begin with; those that the server does not know have none.
     ///
     /// # Errors
-    /// The server is lost.
-    pub(crate) fn unset(&mut self, variables: &BTreeMap<String, String>) -> Result<()> {
+    /// The server is lost; it refuses one though none `was_refused` before.
+    pub(crate) fn unset(
+        &mut self,
+        variables: &BTreeMap<String, String>,
+        was_refused: bool,
+    ) -> Result<()> {
         for name in variables.keys().map(|name| quote(name)) {
-            ignore_unknown(
-                self.reader
-                    .run(format!("SET SESSION {name} = @@GLOBAL.{name}").as_bytes()),
-            )?;
+            let back = format!("SET SESSION {name} = @@GLOBAL.{name}");
+            let done = self.reader.run(back.as_bytes());
+            match was_refused {
+                true => ignore_unknown(done)?,
+                false => done.with_context(|| format!("cannot take a setting back: {back}"))?,
+            }
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 //!
 //! The walk is [`advise`]: `observe` executes samples of the digests that make up most of the time on a [`DataCopy`], where a `statement` is
 //! taken apart, its `plan` is read, its `work` is counted, and a `cause` is found; `candidate` proposes indexes, `screen` builds
-//! them and keeps those that counting shows to pay; `setting` counts what settings of the optimizer add; `schema` writes the files. `words` has all sentences.
+//! them and keeps those that counting shows to pay; `count_settings` counts how much settings of the optimizer add; `schema` writes the files. `words` has all sentences.
 //!
 //! Only a server that Niagara has started is ever asked: a copy is made of a [`RunningServer`](niagara_server::RunningServer).
 
@@ -14,10 +14,14 @@ mod canonical;
 mod catalog;
 mod cause;
 mod copy;
+mod count_settings;
+mod fate;
+mod judging;
 mod observe;
 mod plan;
 mod proof;
 pub mod report;
+mod request;
 pub mod schema;
 mod screen;
 mod setting;
@@ -25,11 +29,14 @@ mod statement;
 pub mod words;
 mod work;
 
-pub use advice::{Advice, DigestAdvice, Request, advise};
+pub use advice::{Advice, DigestAdvice, advise};
 pub use copy::DataCopy;
+pub use fate::Fate;
+pub use judging::{Effect, MENDED};
 pub use observe::{Deadline, PlannedDigest, Selection, observe, plans, refresh_statistics};
 pub use plan::{Access, Plan, TableAccess};
 pub use proof::{DigestTrial, IndexTrial, Proof, Trial};
-pub use screen::{Effect, Fate, Judged, Limits, MENDED};
+pub use request::{Limits, Request};
+pub use screen::Judged;
 pub use setting::{PlanSetting, SettingEffect};
 pub use work::Work;

@@ -15,7 +15,7 @@ use serde::Serialize;
 use crate::catalog::{Catalog, TableName};
 use crate::cause::{Cause, Evidence, causes};
 use crate::copy::DataCopy;
-use crate::plan::Plan;
+use crate::plan::{Plan, is_other_plan};
 use crate::statement::{Kind, NotUnderstood, Structure};
 use crate::work::Work;
 
@@ -617,22 +617,4 @@ impl Observed {
         let most = changed.max_by(|(_, a), (_, b)| a.total_cmp(b));
         most.map(|(table, _)| table.clone())
     }
-}
-
-/// Whether tables are read in another order, or by other ways.
-fn is_other_plan(before: Option<&Plan>, after: Option<&Plan>) -> bool {
-    let ways = |plan: Option<&Plan>| -> Vec<_> {
-        let tables = plan.into_iter().flat_map(|plan| &plan.tables);
-        tables
-            .map(|table| {
-                (
-                    table.alias.clone(),
-                    table.access,
-                    table.key.clone(),
-                    table.join_buffer,
-                )
-            })
-            .collect()
-    };
-    ways(before) != ways(after)
 }

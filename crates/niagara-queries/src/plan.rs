@@ -89,6 +89,9 @@ pub struct TableAccess {
     pub is_joined: bool,
     /// The index holds all columns that are needed.
     pub covering: bool,
+    /// The index whose entries say which rows need not be read (MariaDB's rowid filter).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub filter: Option<String>,
 }
 
 /// A plan.
@@ -100,6 +103,8 @@ pub struct Plan {
     pub filesort: bool,
     /// A temporary table is made.
     pub temporary_table: bool,
+    /// Results of queries within that are read as tables.
+    pub derived: usize,
 }
 
 impl Plan {
@@ -119,17 +124,18 @@ impl Plan {
     }
 
     /// Whether the tables are read in the same order and in the same way, whatever is expected of them.
-    pub(crate) fn is_like(&self, other: &Self) -> bool {
+    fn is_like(&self, other: &Self) -> bool {
         let way = |table: &TableAccess| {
             (
                 table.alias.clone(),
                 table.access,
                 table.key.clone(),
                 table.used_key_parts.clone(),
+                table.filter.clone(),
                 [table.join_buffer, table.dependent, table.covering],
             )
         };
-        let steps = |plan: &Self| (plan.filesort, plan.temporary_table);
+        let steps = |plan: &Self| (plan.filesort, plan.temporary_table, plan.derived);
         steps(self) == steps(other) && self.tables.iter().map(way).eq(other.tables.iter().map(way))
     }
 
@@ -207,6 +213,7 @@ impl Plan {
     fn table_of(&mut self, name: &str, fields: &serde_json::Map<String, Value>, around: Around) {
         // Results of unions and of queries within are no tables.
         if name.starts_with('<') {
+            self.derived += 1;
             return;
         }
         let text = |name: &str| fields.get(name).and_then(Value::as_str).map(str::to_owned);
@@ -235,7 +242,20 @@ impl Plan {
             dependent: around.dependent,
             is_joined: around.is_joined,
             covering: fields.get("using_index") == Some(&Value::Bool(true)),
+            filter: (fields
+                .get("rowid_filter")
+                .and_then(|filter| filter.pointer("/range/key")))
+            .and_then(Value::as_str)
+            .map(str::to_owned),
         });
+    }
+}
+
+/// Whether tables are read in another order, or by other ways.
+pub(crate) fn is_other_plan(before: Option<&Plan>, after: Option<&Plan>) -> bool {
+    match (before, after) {
+        (Some(before), Some(after)) => !before.is_like(after),
+        (before, after) => before.is_some() != after.is_some(),
     }
 }
 
@@ -384,6 +404,20 @@ mod tests {
             (Access::Lookup, true, true)
         );
         assert!(plan.uses("o", "cust") && !plan.uses("o", "cus"));
+    }
+
+    #[test]
+    fn another_plan_reads_otherwise_whatever_it_expects() {
+        let plan = |text: &str| Plan::parse(text).unwrap();
+        let usual = plan(MARIADB);
+        let is_other = |text: &str| is_other_plan(Some(&usual), Some(&plan(text)));
+        assert!(!is_other(MARIADB));
+        assert!(!is_other(&MARIADB.replace("20359", "7")));
+        let filter = r#""rows": 1, "rowid_filter": {"range": {"key": "placed", "used_key_parts": ["placed"]}, "rows": 8}"#;
+        assert!(is_other(&MARIADB.replace(r#""rows": 1"#, filter)));
+        let derived = r#"[{"table": {"table_name": "<derived2>", "access_type": "ALL"}},"#;
+        assert!(is_other(&MARIADB.replacen('[', derived, 1)));
+        assert!(is_other_plan(Some(&usual), None) && !is_other_plan(None, None));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use niagara_stats::{Estimate, Verdict};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::screen::Fate;
+use crate::fate::Fate;
 
 /// What duels showed of one variant against another.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]

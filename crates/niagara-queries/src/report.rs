@@ -6,8 +6,8 @@ use niagara_stats::Estimate;
 
 use crate::advice::{Advice, DigestAdvice};
 use crate::catalog::parts_in_words;
+use crate::fate::Fate;
 use crate::schema;
-use crate::screen::Fate;
 use crate::words::{application_remedy, bytes, counted, headline, interval, number, percent, span};
 
 /// Statements that are shown.
@@ -205,8 +205,12 @@ fn proof(advice: &Advice, out: &mut String) {
 
 /// Settings of the optimizer that save work with the set there.
 fn settings(advice: &Advice, out: &mut String) {
-    for one in advice.screened.settings.iter().take(SETTINGS) {
+    let settings = &advice.screened.settings;
+    for one in settings.iter().take(SETTINGS) {
         let _ = writeln!(out, "Optimizer: {one}");
+    }
+    if settings.len() > SETTINGS {
+        let _ = writeln!(out, "  {} more, in advice.json", settings.len() - SETTINGS);
     }
 }
 

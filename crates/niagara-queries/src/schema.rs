@@ -6,9 +6,9 @@ use niagara_server::HideClause;
 
 use crate::advice::{Advice, TableAdvice};
 use crate::candidate::{Drop, DropReason};
-use crate::catalog::quote;
+use crate::catalog::{literal, quote};
 use crate::screen::Judged;
-use crate::words::{bytes, for_statement, headline, literal, number, percent, span};
+use crate::words::{bytes, for_statement, headline, number, percent, span};
 
 /// The files by their names.
 pub fn files(advice: &Advice) -> Vec<(&'static str, String)> {
@@ -106,11 +106,6 @@ fn undo_of(one: &Judged, replaced: &[&Drop]) -> String {
         None => dropped,
     };
     format!("ALTER TABLE {} {clauses}", one.candidate.table.quoted())
-}
-
-/// Whether there is anything to hand over.
-pub fn is_empty(advice: &Advice) -> bool {
-    !has_schema(advice) && advice.proven_setting().is_none()
 }
 
 /// Whether the files have a statement.

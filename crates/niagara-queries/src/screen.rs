@@ -1,22 +1,22 @@
 //! Candidates judged by counting: each is built on the copy and shown to the optimizer alone; the set grows by the one that saves
 //! most of the work that is left, within limits of number and space; one that the others make superfluous goes again.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use anyhow::Result;
-use niagara_stats::Estimate;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::advice::Request;
 use crate::candidate::{Candidate, Drop, IndexUse, Kept, KeptReason};
 use crate::catalog::{Catalog, Index, IndexKind, IndexPart, TableName};
-use crate::cause::Cause;
 use crate::copy::{Built, DataCopy};
+use crate::count_settings::count_settings;
+use crate::fate::Fate;
+use crate::judging::{Effect, Judging};
 use crate::observe::{Change, Deadline, Executable, Observed, refusal};
 use crate::plan::Plan;
-use crate::setting::{SettingEffect, count_settings};
+use crate::request::{Limits, Request};
+use crate::setting::SettingEffect;
 use crate::statement::Kind;
 use crate::work::Work;
 
@@ -28,8 +28,6 @@ const CUT_SAMPLES: u64 = 2;
 const ALONE: f64 = 0.7;
 /// An index has to save this share of the work that is left, with its cost taken off.
 const WORTH: f64 = 0.01;
-/// A statement that takes this share of its work is mended.
-pub const MENDED: f64 = 0.5;
 /// A statement for which no cause was found, or which is mended, counts only from this work on: about a third of a millisecond.
 const CHEAP: f64 = 1000.0;
 /// And what is saved of such statements counts only where it is this share of what is left, and a hundredth of what was there.
@@ -44,15 +42,6 @@ const MORE: f64 = 0.01;
 const SLOWER: f64 = 1.05;
 /// An index entry that is written costs at least this much work: a page read and written.
 const LEAST_ENTRY: f64 = 4.0;
-
-/// What the set may be.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Limits {
-    /// Indexes at most.
-    pub indexes: usize,
-    /// Bytes at most, of all of them.
-    pub bytes: Option<u64>,
-}
 
 /// What became of a candidate.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -78,56 +67,6 @@ pub struct Judged {
     pub fate: Fate,
 }
 
-/// Whether a candidate is in the set.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case", tag = "code")]
-pub enum Fate {
-    /// It is.
-    Chosen,
-    /// Nothing reads less with it.
-    SavesNothing,
-    /// Only statements read less with it that find what they need, and that cost little.
-    NotNeeded,
-    /// It saves less than it costs to write.
-    CostsMore,
-    /// It saves less than a hundredth of the work.
-    SavesLittle,
-    /// The others save what it saves.
-    Superfluous,
-    /// The set has as many as it may have.
-    TooMany,
-    /// It does not fit into the space.
-    TooLarge,
-    /// The server refuses it.
-    Refused {
-        /// What it says.
-        message: String,
-    },
-    /// There was no time left.
-    NoTime,
-    /// Counting has chosen it, and duels did not show that it pays.
-    NotShown {
-        /// Throughput with it over that without it.
-        ratio: Estimate,
-    },
-    /// Statements are answered otherwise with the set.
-    OtherAnswers,
-}
-
-/// A digest before and with the set.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Effect {
-    /// The digest.
-    pub digest: String,
-    /// Mean work before.
-    pub before: Work,
-    /// Mean work with the set.
-    pub after: Work,
-    /// How the server executes it with the set; none where it does not say.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub plan: Option<Plan>,
-}
-
 /// What counting says.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Screened {
@@ -151,36 +90,6 @@ pub struct Screened {
     pub out_of_time: bool,
 }
 
-/// A digest while candidates are judged.
-pub(crate) struct Judging<'o> {
-    pub(crate) observed: &'o Observed,
-    pub(crate) executables: Vec<Executable>,
-    /// So many of them are counted.
-    pub(crate) samples: u64,
-    tables: BTreeSet<TableName>,
-    aliases: BTreeMap<String, TableName>,
-    base: Work,
-    /// Mean work with the set so far.
-    pub(crate) now: Work,
-}
-
-impl Judging<'_> {
-    pub(crate) fn executions(&self) -> f64 {
-        self.observed.info.count as f64
-    }
-
-    /// Work of all executions with the set so far.
-    pub(crate) fn work(&self) -> f64 {
-        self.now.total() * self.executions()
-    }
-
-    /// Whether something is wrong with it that an index may mend, and that none of the set has mended.
-    fn has_cause(&self) -> bool {
-        self.observed.causes.iter().any(Cause::is_of_reading)
-            && self.now.total() > MENDED * self.base.total()
-    }
-}
-
 /// Judges candidates on one copy.
 struct Screen<'a, 'o> {
     copy: &'a mut DataCopy,
@@ -195,14 +104,14 @@ struct Screen<'a, 'o> {
     before: f64,
 }
 
-/// Until when there is time.
+/// Until when there is time, and for how long.
 #[derive(Debug, Clone, Copy)]
 pub struct Until {
     /// For the set.
     pub set: Deadline,
     /// For judging candidates alone while none is found that pays; not before `set`.
     pub none_pays: Deadline,
-    /// For settings of the optimizer.
+    /// How long counting with settings of the optimizer may take.
     pub settings: Duration,
 }
 
@@ -237,19 +146,8 @@ pub fn screen(
         work_before: screen.before,
         ..Screened::default()
     };
-    let count_settings = |screen: &mut Screen<'_, '_>, tell: &mut dyn FnMut(&str) -> Result<()>| {
-        let deadline = Deadline::after(until.settings);
-        count_settings(
-            screen.copy,
-            &screen.digests,
-            request.settings,
-            request.settings_with_set,
-            deadline,
-            tell,
-        )
-    };
     if !request.settings_with_set {
-        screened.settings = count_settings(&mut screen, tell)?;
+        screen.settings(request, 0, &mut screened, tell)?;
     }
     let total = candidates.len();
     let enough = until.set.part(ALONE);
@@ -272,7 +170,7 @@ pub fn screen(
     }
     screen.grow(&mut judged, request.limits, tell)?;
     screen.thin(&mut judged)?;
-    screened.out_of_time = judged.iter().any(|one| one.fate == Fate::NoTime);
+    screened.out_of_time |= judged.iter().any(|one| one.fate == Fate::NoTime);
     judged.sort_by(|a, b| {
         let rank = |one: &Judged| u8::from(one.fate != Fate::Chosen);
         rank(a)
@@ -303,7 +201,8 @@ pub fn screen(
         }
     }
     if request.settings_with_set {
-        screened.settings = count_settings(&mut screen, tell)?;
+        let chosen = judged.iter().filter(|one| one.fate == Fate::Chosen);
+        screen.settings(request, chosen.count(), &mut screened, tell)?;
     }
     screened.judged = judged;
     Ok(screened)
@@ -341,6 +240,26 @@ impl<'o> Screen<'_, 'o> {
     /// Work of all executions with the set so far.
     fn total(&self) -> f64 {
         self.digests.iter().map(Judging::work).sum()
+    }
+
+    /// Counts with settings of the optimizer, while so many indexes of the set are there.
+    fn settings(
+        &mut self,
+        request: &Request<'_>,
+        with_indexes: usize,
+        screened: &mut Screened,
+        tell: &mut dyn FnMut(&str) -> Result<()>,
+    ) -> Result<()> {
+        let counted = count_settings(
+            self.copy,
+            &self.digests,
+            (request.settings, with_indexes),
+            Deadline::after(self.until.settings),
+            tell,
+        )?;
+        screened.settings = counted.effects;
+        screened.out_of_time |= counted.out_of_time;
+        Ok(())
     }
 
     /// Builds a candidate and counts what it saves alone, and the work of the digests that use it; it is hidden again.

@@ -6,11 +6,11 @@ pub(crate) use niagara_model::number::estimate as interval;
 
 use crate::advice::{Advice, Caution, FAR_TOO_MANY, Finding, StatisticsAdvice, TableAdvice};
 use crate::candidate::{Candidate, DropReason, KeptReason, NotTried, NotTriedReason, Purpose};
-use crate::catalog::{StatementSetting, ValueKind, parts_in_words};
+use crate::catalog::{StatementSetting, ValueKind, literal, parts_in_words};
 use crate::cause::Cause;
+use crate::fate::Fate;
 use crate::plan::Access;
-use crate::proof::Proof;
-use crate::screen::Fate;
+use crate::proof::{Proof, Trial};
 use crate::setting::{PlanSetting, SettingEffect};
 use crate::statement::NotUnderstood;
 
@@ -397,6 +397,7 @@ impl fmt::Display for Caution {
                 )
             }
             Self::ProofFailed { error } => write!(f, "The set is not proven: no duels could be had: {error}"),
+            Self::SettingProofFailed { error } => write!(f, "The setting of the optimizer is not proven: no duels could be had: {error}"),
             Self::OutOfTime => f.write_str("The budget ended before every candidate was judged: a longer --budget judges the rest."),
             Self::OtherPlan {
                 digest,
@@ -487,76 +488,89 @@ impl fmt::Display for PlanSetting {
     }
 }
 
-/// The setting, what it saves, and what is known of it in time.
+/// The setting, how much it saves, and what duels showed of it.
 impl fmt::Display for SettingEffect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{}: takes {} of the {} work away",
-            self.setting,
-            percent(self.saves),
-            self.of_what()
-        )?;
+        write!(f, "{}: {}", self.setting, saved(self))?;
         match self.slower().count() {
             0 => {}
             1 => f.write_str("; 1 statement takes more")?,
             several => write!(f, "; {several} statements take more")?,
         }
         let Some(trial) = &self.trial else {
-            return write!(f, "; not proven (lever {} measures it)", self.setting.lever);
+            return write!(
+                f,
+                "; not proven (`niagara compare base {} …` measures it)",
+                self.setting.lever
+            );
         };
-        let throughput = interval(&trial.throughput);
-        let duels = counted(trial.duels as u64, "duel");
-        match (trial.pays(), trial.is_open()) {
-            (true, _) => write!(f, "; proven by {duels}: throughput {throughput}"),
-            (false, true) => write!(f, "; not proven by {duels}: throughput {throughput}"),
-            (false, false) => write!(f, "; not shown to pay by {duels}: throughput {throughput}"),
-        }
+        write!(f, "; {}", shown(trial))
     }
 }
 
-impl SettingEffect {
-    /// Of which work it takes a share away.
-    fn of_what(&self) -> &'static str {
-        match self.with_set {
-            true => "remaining",
-            false => "counted",
-        }
+/// How much of the work it takes away.
+fn saved(one: &SettingEffect) -> String {
+    let share = percent(one.saves);
+    match one.with_indexes {
+        0 => format!("takes {share} of the counted work away"),
+        _ => format!("takes {share} of the work away that the counted indexes leave"),
     }
+}
+
+/// What duels showed of a setting.
+fn shown(trial: &Trial) -> String {
+    let duels = counted(trial.duels as u64, "duel");
+    let figures = match &trial.cpu {
+        Some(cpu) => format!(
+            "throughput {}, CPU a transaction {}",
+            interval(&trial.throughput),
+            interval(cpu)
+        ),
+        None => format!("throughput {}", interval(&trial.throughput)),
+    };
+    let verdict = match (trial.pays(), trial.is_open()) {
+        (true, _) => "proven by",
+        (false, true) => match trial.poor_replay.is_empty() {
+            true => "not proven, too few duels:",
+            false => "not proven, for the replay is not good enough:",
+        },
+        (false, false) => match trial.other_answers.is_empty() {
+            true => "not shown to pay by",
+            false => "not handed over, for statements have other answers:",
+        },
+    };
+    format!("{verdict} {duels}, {figures}")
 }
 
 /// What duels or counting show of the setting that saves most, as a sentence after that of the indexes; nothing where duels speak against it.
 fn with_setting(advice: &Advice) -> String {
-    let Some(one) = advice.setting() else {
+    let Some(one) = advice.setting().filter(|one| !one.is_lost()) else {
         return String::new();
     };
-    let base = match advice.screened.chosen().next() {
-        Some(_) if one.with_set => " with the indexes",
-        Some(_) => " without them",
-        None => "",
-    };
-    match &one.trial {
-        Some(trial) if trial.pays() => format!(
-            " {} is proven{base}: throughput {}.",
+    let has_set = advice.screened.chosen().next().is_some();
+    match (&one.trial, has_set) {
+        (Some(trial), true) if trial.pays() => format!(
+            " {} adds to the indexes: throughput {}, proven.",
             one.setting,
             interval(&trial.throughput)
         ),
-        Some(trial) if !trial.is_open() => String::new(),
-        _ => format!(
-            " {} takes {} of the {} work away{base}; it is not proven.",
+        (Some(trial), false) if trial.pays() => format!(
+            " {} is proven by duels: throughput {}.",
             one.setting,
-            percent(one.saves),
-            one.of_what()
+            interval(&trial.throughput)
         ),
+        _ => format!(" {} {}; it is not proven.", one.setting, saved(one)),
     }
 }
 
-/// A value of a variable as SQL has it: a number, or a text in quotes.
-pub(crate) fn literal(value: &str) -> String {
-    match value.parse::<f64>() {
-        Ok(_) => value.to_owned(),
-        Err(_) => format!("'{}'", value.replace('\\', "\\\\").replace('\'', "''")),
-    }
+/// That a setting comes first in a tuning.
+pub fn tried_first(one: &SettingEffect) -> String {
+    format!(
+        "{} {}; lever {} is tried",
+        one.setting,
+        saved(one),
+        one.setting.lever
+    )
 }
 
 /// How variables are set for one statement alone.
@@ -619,6 +633,11 @@ impl fmt::Display for Finding {
 
 /// The first line: what was found, and what is handed over.
 pub fn headline(advice: &Advice) -> String {
+    headline_of_indexes(advice) + &with_setting(advice)
+}
+
+/// The same without a word of settings.
+pub fn headline_of_indexes(advice: &Advice) -> String {
     let chosen = advice.screened.chosen().count();
     let saved = advice.saved();
     match (
@@ -626,18 +645,12 @@ pub fn headline(advice: &Advice) -> String {
         advice.superfluous().count(),
         advice.statistics.len(),
     ) {
-        (0, 0, 0) => format!(
-            "0 indexes: {}. {}{}",
-            why_none(advice),
-            advice.finding,
-            with_setting(advice)
-        ),
+        (0, 0, 0) => format!("0 indexes: {}. {}", why_none(advice), advice.finding),
         (0, drops, fresh) => format!(
-            "0 indexes to add: {} ({}). {}{}",
+            "0 indexes to add: {} ({}). {}",
             why_none(advice),
             remainder(drops, fresh),
-            advice.finding,
-            with_setting(advice)
+            advice.finding
         ),
         (chosen, drops, fresh) => {
             let more = match remainder(drops, fresh) {
@@ -645,13 +658,12 @@ pub fn headline(advice: &Advice) -> String {
                 more => format!("; {more}"),
             };
             format!(
-                "{} {} {} {} of the counted work away{more}.{}{}",
+                "{} {} {} {} of the counted work away{more}.{}",
                 advice.finding,
                 counted(chosen as u64, "index"),
                 if chosen == 1 { "takes" } else { "take" },
                 percent(saved),
-                advice.proof.as_ref().map_or_else(String::new, proven),
-                with_setting(advice)
+                advice.proof.as_ref().map_or_else(String::new, proven)
             )
         }
     }

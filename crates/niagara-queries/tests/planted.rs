@@ -297,7 +297,7 @@ fn replaced(server: &str) -> Result<()> {
         seconds: 1.0,
     });
     assert_eq!(gone(&advice), [""; 0], "{}", describe(&advice));
-    assert!(schema::is_empty(&advice), "{}", describe(&advice));
+    assert!(!schema::has_schema(&advice), "{}", describe(&advice));
     Ok(())
 }
 

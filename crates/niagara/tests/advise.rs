@@ -255,7 +255,7 @@ fn duels_decide_whether_a_setting_is_handed_over() {
         .lines()
         .next()
         .unwrap_or_default()
-        .contains("split_materialized=off' is proven: throughput × ");
+        .contains("split_materialized=off' is proven by duels: throughput × ");
     let file = read("deploy/optimizer.cnf");
     assert_eq!(file.is_ok(), is_proven, "{out}");
     assert!(read("deploy/schema.sql").is_err(), "{out}");

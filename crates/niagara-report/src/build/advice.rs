@@ -82,7 +82,8 @@ fn help(advice: &Advice) -> String {
         ));
     }
     parts.extend(advice.statistics.iter().map(|fresh| format!("{fresh}.")));
-    parts.extend(advice.setting().map(|one| format!("{one}.")));
+    let setting = advice.setting().filter(|one| !one.is_lost());
+    parts.extend(setting.map(|one| format!("{one}.")));
     if parts.is_empty() {
         parts.push("No index that was tried pays for itself.".to_owned());
     }
@@ -120,6 +121,9 @@ fn sureness(advice: &Advice) -> String {
                 number::count(trial.duels, "duel"),
                 number::estimate(&trial.throughput)
             )
+        }
+        None if advice.proven_setting().is_some() => {
+            "Proven by duels on the capture; statements have the same answers.".to_owned()
         }
         None if has_set => {
             "Rows and pages are counted on a copy of the data. The gain in time is not measured."
@@ -407,6 +411,12 @@ fn settings(advice: &Advice) -> Vec<Section> {
         Section::new(Depth::Every, "Settings of the optimizer")
             .named("optimizer")
             .with(Block::List(lines))
+            .with_some(
+                first
+                    .trial
+                    .as_ref()
+                    .map(|trial| Block::Claims(claims(trial))),
+            )
             .with(Block::Note(note.to_owned())),
         Section::from(table).at(Depth::Long),
     ]

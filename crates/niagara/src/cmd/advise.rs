@@ -16,7 +16,7 @@ use niagara_queries::{Advice, Limits, report, schema};
 use niagara_report::Source;
 use niagara_server::{Cache, Cancel, Cancelled, sweep_stale};
 
-use self::prove::{ProofRun, in_database};
+use self::prove::{ProofRun, SHORTEST, alpha, in_database};
 use crate::counting::{QueryCount, QueryFindings};
 use crate::interrupt::on_ctrl_c;
 use crate::json::{self, Document, Printed};
@@ -36,14 +36,14 @@ impl Printed for Advice {
 const FOR_SETTING: f64 = 0.3;
 /// Share of the budget that is for counting, where duels follow.
 const COUNTING: f64 = 0.4;
-/// The same while no index is found that pays: duels need one.
+/// The same while no index is found that pays: duels mostly need one.
 const NONE_PAYS: f64 = 0.7;
 
 /// What the queries need: indexes, statistics, other plans, other statements; counted and proven on a private copy of your data
 ///
 /// Statements that make up 95 % of the captured time are executed on a private server with a copy of the data. Rows and pages that
 /// they read are counted: figures that are the same on a busy machine. Candidates for indexes are built there and judged by what
-/// they save and what they cost to write; settings of the optimizer by what other plans save. Duels on the capture prove the set; schema.sql has its indexes,
+/// they save and what they cost to write, settings of the optimizer by the work that other plans save. Duels on the capture prove the set; schema.sql has its indexes,
 /// and says whether they are proven. Nothing is applied. docs/slow.md has a walk from a slow log to an index.
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_CODES)]
@@ -166,6 +166,7 @@ fn counted_and_proven(
         folder: folder(args).join("duels"),
         servers: &args.servers,
         cancel,
+        alpha: alpha(&advice),
     };
     let begun = Instant::now();
     let time = args
@@ -173,9 +174,10 @@ fn counted_and_proven(
         .saturating_sub(Duration::from_secs_f64(advice.seconds));
     let is_stopped = |error: &anyhow::Error| error.has::<Cancelled>() || cancel.is_cancelled();
     if has_set {
-        let of_set = match setting {
-            Some(_) => time.mul_f64(1.0 - FOR_SETTING),
-            None => time,
+        let of_setting = time.mul_f64(FOR_SETTING);
+        let of_set = match setting.is_some() && of_setting >= SHORTEST {
+            true => time - of_setting,
+            false => time,
         };
         match proving.prove(&advice, of_set, terminal) {
             Ok(proof) => advice.take_proof(proof),
@@ -188,11 +190,11 @@ fn counted_and_proven(
         }
     }
     let left = time.saturating_sub(begun.elapsed());
-    if let Some(setting) = setting.filter(|_| left >= prove::SHORTEST) {
+    if let Some(setting) = setting.filter(|_| left >= SHORTEST) {
         match proving.prove_setting(&advice, &setting, left, terminal) {
             Ok(trial) => advice.take_setting_trial(trial),
             Err(error) if is_stopped(&error) => return Err(error),
-            Err(error) => advice.without_proof(error.explain()),
+            Err(error) => advice.without_setting_trial(error.explain()),
         }
     }
     Ok(advice)

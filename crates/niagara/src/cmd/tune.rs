@@ -14,8 +14,8 @@ use niagara_lab::{
 };
 
 use niagara_model::{ChosenIndex, Finding, QueriesFirst, TailGuard};
-use niagara_queries::words::headline;
-use niagara_queries::{Advice, Limits, schema};
+use niagara_queries::words::{headline_of_indexes, tried_first};
+use niagara_queries::{Advice, Limits, SettingEffect, schema};
 use niagara_server::{Cache, Cancelled, WorkFolder};
 
 use crate::cmd::session::OpenSession;
@@ -315,12 +315,14 @@ fn queries(
     let finding = finding(&advice);
     terminal.line(&match &finding {
         Some(finding) => finding.to_string(),
-        None => format!("  statements: {}", headline(&advice)),
+        None => format!("  statements: {}", headline_of_indexes(&advice)),
     });
-    if args.only.is_empty() {
-        for one in &advice.screened.settings {
-            terminal.line(&format!("  statements: {one}"));
-        }
+    let is_tried = |one: &&SettingEffect| {
+        let id = &one.setting.lever;
+        args.only.is_empty() && !args.without.contains(id)
+    };
+    for one in advice.screened.settings.iter().filter(is_tried) {
+        terminal.line(&format!("  statements: {}", tried_first(one)));
     }
     let lever = match args.allow.contains(&Risk::Schema) {
         true => lever_of(&advice, &cache)?,

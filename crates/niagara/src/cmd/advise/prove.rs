@@ -41,6 +41,8 @@ pub struct ProofRun<'a> {
     pub servers: &'a [PathBuf],
     /// The flag that stops it.
     pub cancel: &'a Cancel,
+    /// The error probability of each question, of those that counting left ([`alpha`]).
+    pub alpha: f64,
 }
 
 impl ProofRun<'_> {
@@ -53,7 +55,7 @@ impl ProofRun<'_> {
         let left = || time.saturating_sub(begun.elapsed());
         let load = load_of(workload_of_file(self.capture)?, [], ENGINE, 1)?;
         let set = schema::set_statements(advice);
-        let alpha = alpha(advice);
+        let alpha = self.alpha;
         let all = statements(advice);
         let duel = |a: &[String], b: &[String], within: Duration, terminal: &mut Terminal| {
             self.compare(&load, [recipe(a), recipe(b)], within, alpha, terminal)
@@ -122,7 +124,7 @@ impl ProofRun<'_> {
         let mut with = without.clone();
         with.change.config.clone_from(&setting.variables);
         let sides = [without, with];
-        let found = self.compare(&load, sides, time, alpha(advice), terminal)?;
+        let found = self.compare(&load, sides, time, self.alpha, terminal)?;
         Ok(trial(&found))
     }
 
@@ -176,7 +178,9 @@ impl ProofRun<'_> {
 }
 
 /// The error probability of each question: whether the set pays, whether each of its indexes does, whether the setting does.
-fn alpha(advice: &Advice) -> f64 {
+///
+/// It is shared before any duel, for what duels leave depends on them.
+pub fn alpha(advice: &Advice) -> f64 {
     let indexes = match schema::set_statements(advice).len() {
         // Its own question is the set's.
         1 => 0,
