@@ -500,7 +500,7 @@ impl fmt::Display for SettingEffect {
         let Some(trial) = &self.trial else {
             return write!(
                 f,
-                "; not proven (`niagara compare base {} …` measures it)",
+                "; not proven (niagara compare base {} … measures it)",
                 self.setting.lever
             );
         };
