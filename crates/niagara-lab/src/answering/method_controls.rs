@@ -258,7 +258,6 @@ fn alarm(measured: &MethodControl, part: Option<usize>) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use niagara_build::Recipe;
-    use niagara_load::{Sysbench, WorkloadSpec};
     use niagara_model::{Comparison, FailedSide, Failure};
     use niagara_server::{Cancel, get};
     use serde_json::json;
@@ -272,14 +271,7 @@ mod tests {
     fn a_start_that_is_built_has_its_controls() {
         const SERVER: &str = "mariadb-10.11";
         let inventory = Inventory::open(&[], &[]).expect("the shared cache");
-        let load = Load {
-            workload: WorkloadSpec::of(Sysbench {
-                table_size: 10,
-                ..Sysbench::default()
-            }),
-            engine: "InnoDB".to_owned(),
-            threads: 1,
-        };
+        let load = Load::of_ten_rows();
         let (cache, catalog) = (inventory.cache.clone(), inventory.catalog.clone());
         let server = catalog.get(SERVER).expect("known");
         let install = get(&cache, server, &mut |_| {}).expect("fetched");

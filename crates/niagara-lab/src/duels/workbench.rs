@@ -844,8 +844,6 @@ pub fn looks_like_path(server: &str) -> bool {
 mod tests {
     use std::process::Command;
 
-    use niagara_load::{Sysbench, WorkloadSpec};
-
     use super::*;
     use crate::plans::observer::Silent;
 
@@ -854,14 +852,7 @@ mod tests {
 
     #[test]
     fn a_server_that_does_not_answer_is_ended_by_a_stop() {
-        let load = Load {
-            workload: WorkloadSpec::of(Sysbench {
-                table_size: 10,
-                ..Sysbench::default()
-            }),
-            engine: "InnoDB".to_owned(),
-            threads: 1,
-        };
+        let load = Load::of_ten_rows();
         let cache = Cache::open().expect("the shared cache");
         let catalog = Catalog::load(&[]).expect("the built-in catalogue");
         let cancel = Cancel::default();

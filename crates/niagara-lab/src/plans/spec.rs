@@ -20,6 +20,19 @@ pub struct Load {
 }
 
 impl Load {
+    /// One connection on a table of ten rows.
+    #[cfg(test)]
+    pub(crate) fn of_ten_rows() -> Self {
+        Self {
+            workload: WorkloadSpec::of(niagara_load::Sysbench {
+                table_size: 10,
+                ..niagara_load::Sysbench::default()
+            }),
+            engine: "InnoDB".to_owned(),
+            threads: 1,
+        }
+    }
+
     /// Names the data that this load finds: equal keys, equal tables. The mix of statements does
     /// not matter to it, nor does the engine, which an image is keyed by anyway.
     pub(crate) fn dataset_key(&self) -> String {

@@ -376,7 +376,6 @@ pub(crate) fn settings(bench: &Workbench, variant: &Variant) -> Result<Result<Se
 
 #[cfg(test)]
 mod tests {
-    use niagara_load::{Sysbench, WorkloadSpec};
     use niagara_origin::configuration::ConfigSource;
     use niagara_server::{Cache, Catalog};
 
@@ -393,14 +392,7 @@ mod tests {
     fn bench() -> Workbench {
         let cache = Cache::open().expect("the shared cache");
         let catalog = Catalog::load(&[]).expect("the built-in catalogue");
-        let load = Load {
-            workload: WorkloadSpec::of(Sysbench {
-                table_size: 10,
-                ..Sysbench::default()
-            }),
-            engine: "InnoDB".to_owned(),
-            threads: 1,
-        };
+        let load = Load::of_ten_rows();
         Workbench::new(cache, catalog, load, Cancel::default())
     }
 

@@ -387,7 +387,6 @@ fn effect(race: &Race) -> Option<Estimate> {
 
 #[cfg(test)]
 mod tests {
-    use niagara_load::{Sysbench, WorkloadSpec};
     use niagara_server::machine::Fingerprint;
     use niagara_server::{Cache, Cancel, Catalog, Family};
 
@@ -544,14 +543,7 @@ mod tests {
     /// One sitting of a search over the background writes of a real server, stopped after this many new duels.
     fn sitting(folder: &std::path::Path, after: usize, until_seconds: f64) -> Outcome {
         let cancel = Cancel::default();
-        let load = Load {
-            workload: WorkloadSpec::of(Sysbench {
-                table_size: 10,
-                ..Sysbench::default()
-            }),
-            engine: "InnoDB".to_owned(),
-            threads: 1,
-        };
+        let load = Load::of_ten_rows();
         let cache = Cache::open().expect("the shared cache");
         let catalog = Catalog::load(&[]).expect("the built-in catalogue");
         let mut bench = Workbench::new(cache, catalog, load, cancel.clone());
