@@ -6,9 +6,9 @@
 use anyhow::Result;
 
 use crate::copy::DataCopy;
-use crate::judging::{Effect, Judging};
 use crate::observe::{Deadline, Executable, refusal};
 use crate::plan::{Plan, is_other_plan};
+use crate::sampled_digest::{Effect, SampledDigest, counted};
 use crate::setting::{PlanSetting, SettingEffect};
 use crate::work::Work;
 
@@ -41,7 +41,7 @@ enum Outcome {
 /// The server is lost; `tell` says so.
 pub(crate) fn count_settings(
     copy: &mut DataCopy,
-    digests: &[Judging<'_>],
+    digests: &[SampledDigest<'_>],
     (settings, with_indexes): (&[PlanSetting], usize),
     until: Deadline,
     tell: &mut dyn FnMut(&str) -> Result<()>,
@@ -89,12 +89,12 @@ pub(crate) fn count_settings(
 /// What the setting that is set does.
 fn outcome(
     copy: &mut DataCopy,
-    digests: &[Judging<'_>],
+    digests: &[SampledDigest<'_>],
     usual: &[Vec<Option<Plan>>],
     until: Deadline,
     ask: &mut dyn FnMut() -> Result<()>,
 ) -> Result<Outcome> {
-    let total: f64 = digests.iter().map(Judging::work).sum();
+    let total: f64 = digests.iter().map(SampledDigest::work).sum();
     let mut changed = Vec::new();
     for (place, digest) in digests.iter().enumerate() {
         if until.is_over() {
@@ -108,7 +108,7 @@ fn outcome(
     }
     // Those first that can save most, or take most.
     changed.sort_by(|(one, _), (other, _)| other.work().total_cmp(&one.work()));
-    let is_heavy = |digest: &Judging<'_>| digest.work() >= HEAVY * total;
+    let is_heavy = |digest: &SampledDigest<'_>| digest.work() >= HEAVY * total;
     if !changed.iter().any(|(digest, _)| is_heavy(digest)) {
         return Ok(Outcome::Nothing);
     }
@@ -121,12 +121,12 @@ fn outcome(
             return Ok(Outcome::OutOfTime);
         }
         left -= digest.work();
-        let after = match sampled(copy, digest)? {
-            Sampled::Whole(work) => work,
+        let after = match sample(copy, digest)? {
+            SampleWork::Whole(work) => work,
             // As it does without: how much more it takes is not known of either.
-            Sampled::Cut if digest.observed.was_cut => continue,
-            Sampled::Cut => return Ok(Outcome::Nothing),
-            Sampled::Refused => continue,
+            SampleWork::Cut if digest.observed.was_cut => continue,
+            SampleWork::Cut => return Ok(Outcome::Nothing),
+            SampleWork::Refused => continue,
         };
         let of_digest = (digest.now.total() - after.total()) * digest.executions();
         saved += of_digest;
@@ -153,13 +153,13 @@ fn outcome(
 }
 
 /// How the server executes the samples of a digest; none of one that it does not explain.
-fn plans(copy: &mut DataCopy, digest: &Judging<'_>) -> Result<Vec<Option<Plan>>> {
+fn plans(copy: &mut DataCopy, digest: &SampledDigest<'_>) -> Result<Vec<Option<Plan>>> {
     let plan = |one: &Executable| Ok(refusal(copy.plan(&one.database, &one.sql))?.ok());
     digest.executables.iter().map(plan).collect()
 }
 
 /// What executions of a digest took.
-enum Sampled {
+enum SampleWork {
     /// Their mean work.
     Whole(Work),
     /// One took too long, and was ended: its work is more than was counted.
@@ -168,23 +168,19 @@ enum Sampled {
     Refused,
 }
 
-/// Executes samples of a digest, as many as were counted before.
-fn sampled(copy: &mut DataCopy, digest: &Judging<'_>) -> Result<Sampled> {
-    let (mut sum, mut counted) = (Work::default(), 0);
-    for one in &digest.executables {
-        if counted == digest.samples {
-            break;
+/// Executes samples of a digest, as many as were counted before, until one takes too long.
+fn sample(copy: &mut DataCopy, digest: &SampledDigest<'_>) -> Result<SampleWork> {
+    let (mut sum, mut number) = (Work::default(), 0);
+    for one in counted(copy, &digest.executables).take(digest.samples as usize) {
+        let one = one?;
+        if one.was_cut {
+            return Ok(SampleWork::Cut);
         }
-        if let Ok(one) = refusal(copy.count(&one.database, &one.sql))? {
-            if one.was_cut {
-                return Ok(Sampled::Cut);
-            }
-            sum += one.work;
-            counted += 1;
-        }
+        sum += one.work;
+        number += 1;
     }
-    Ok(match counted {
-        0 => Sampled::Refused,
-        counted => Sampled::Whole(sum * (1.0 / counted as f64)),
+    Ok(match number {
+        0 => SampleWork::Refused,
+        number => SampleWork::Whole(sum * (1.0 / f64::from(number))),
     })
 }

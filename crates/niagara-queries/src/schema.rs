@@ -110,10 +110,9 @@ fn undo_of(one: &Judged, replaced: &[&Drop]) -> String {
 
 /// Whether the files have a statement.
 pub fn has_schema(advice: &Advice) -> bool {
-    let is_empty = advice.screened.chosen().next().is_none()
-        && advice.superfluous().next().is_none()
-        && advice.statistics.is_empty();
-    !is_empty
+    advice.screened.chosen().next().is_some()
+        || advice.superfluous().next().is_some()
+        || !advice.statistics.is_empty()
 }
 
 /// What both files begin with that change tables: nobody is to wait for them.

@@ -12,10 +12,10 @@ use crate::catalog::{Catalog, Index, IndexKind, IndexPart, TableName};
 use crate::copy::{Built, DataCopy};
 use crate::count_settings::count_settings;
 use crate::fate::Fate;
-use crate::judging::{Effect, Judging};
 use crate::observe::{Change, Deadline, Executable, Observed, refusal};
 use crate::plan::Plan;
 use crate::request::{Limits, Request};
+use crate::sampled_digest::{Effect, SampledDigest, counted};
 use crate::setting::SettingEffect;
 use crate::statement::Kind;
 use crate::work::Work;
@@ -93,7 +93,7 @@ pub struct Screened {
 /// Judges candidates on one copy.
 struct Screen<'a, 'o> {
     copy: &'a mut DataCopy,
-    digests: Vec<Judging<'o>>,
+    digests: Vec<SampledDigest<'o>>,
     changes: Vec<Change>,
     until: Until,
     /// A candidate was found that pays.
@@ -225,7 +225,7 @@ impl<'o> Screen<'_, 'o> {
         let Some(base) = count(self.copy, &executables, samples)? else {
             return Ok(());
         };
-        self.digests.push(Judging {
+        self.digests.push(SampledDigest {
             executables,
             samples,
             tables: observed.tables(),
@@ -239,7 +239,7 @@ impl<'o> Screen<'_, 'o> {
 
     /// Work of all executions with the set so far.
     fn total(&self) -> f64 {
-        self.digests.iter().map(Judging::work).sum()
+        self.digests.iter().map(SampledDigest::work).sum()
     }
 
     /// Counts with settings of the optimizer, while so many indexes of the set are there.
@@ -596,7 +596,7 @@ impl<'o> Screen<'_, 'o> {
             .digests
             .iter()
             .filter(|digest| digest.tables.contains(&drop.table));
-        let work: f64 = of_table.map(Judging::work).sum();
+        let work: f64 = of_table.map(SampledDigest::work).sum();
         if loss > MORE * work {
             self.copy.show(&drop.table, &drop.index.name, &add, true)?;
             return Ok(false);
@@ -622,7 +622,12 @@ fn pop_best(waiting: &mut Vec<(f64, usize)>, judged: &[Judged]) -> Option<(f64, 
 }
 
 /// Whether any sample of a digest uses the index.
-fn uses(copy: &mut DataCopy, digest: &Judging<'_>, table: &TableName, index: &str) -> Result<bool> {
+fn uses(
+    copy: &mut DataCopy,
+    digest: &SampledDigest<'_>,
+    table: &TableName,
+    index: &str,
+) -> Result<bool> {
     for one in &digest.executables {
         let Ok(plan) = refusal(copy.plan(&one.database, &one.sql))? else {
             continue;
@@ -636,7 +641,7 @@ fn uses(copy: &mut DataCopy, digest: &Judging<'_>, table: &TableName, index: &st
 }
 
 /// How the server executes the first sample.
-fn plan(copy: &mut DataCopy, digest: &Judging<'_>) -> Result<Option<Plan>> {
+fn plan(copy: &mut DataCopy, digest: &SampledDigest<'_>) -> Result<Option<Plan>> {
     let Some(one) = digest.executables.first() else {
         return Ok(None);
     };
@@ -644,20 +649,11 @@ fn plan(copy: &mut DataCopy, digest: &Judging<'_>) -> Result<Option<Plan>> {
 }
 
 /// Mean work of so many of the samples; none where none could be counted.
-pub(crate) fn count(
-    copy: &mut DataCopy,
-    executables: &[Executable],
-    samples: u64,
-) -> Result<Option<Work>> {
-    let (mut sum, mut counted) = (Work::default(), 0);
-    for one in executables {
-        if counted == samples {
-            break;
-        }
-        if let Ok(one) = refusal(copy.count(&one.database, &one.sql))? {
-            sum += one.work;
-            counted += 1;
-        }
+fn count(copy: &mut DataCopy, executables: &[Executable], samples: u64) -> Result<Option<Work>> {
+    let (mut sum, mut number) = (Work::default(), 0);
+    for one in counted(copy, executables).take(samples as usize) {
+        sum += one?.work;
+        number += 1;
     }
-    Ok((counted > 0).then(|| sum * (1.0 / counted as f64)))
+    Ok((number > 0).then(|| sum * (1.0 / f64::from(number))))
 }

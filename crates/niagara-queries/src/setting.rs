@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::judging::Effect;
 use crate::proof::Trial;
+use crate::sampled_digest::Effect;
 
 /// Variables under which the optimizer may choose other plans.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]

@@ -79,7 +79,8 @@ impl QueryCount<'_> {
                 (install, Some(hold_server(cache, &name)?))
             }
         };
-        let config = config(origin, &install, cache)?;
+        let machine = Fingerprint::read(&cache.work()?);
+        let config = config(origin, &install, &machine, cache)?;
         let mut layout = layout_of(&config);
         let plugins = config.get_key_value("plugin_load_add");
         layout.extend(plugins.map(|(name, value)| (name.clone(), value.clone())));
@@ -100,7 +101,7 @@ impl QueryCount<'_> {
                 config: &config,
             },
         )?;
-        let settings = plan_settings(self.levers, &install, &cache.work()?)?;
+        let settings = plan_settings(self.levers, &install, machine)?;
         let request = Request {
             settings: &settings,
             settings_with_set: self.settings_with_set,
@@ -127,11 +128,15 @@ impl QueryCount<'_> {
 ///
 /// # Errors
 /// A folder of levers cannot be read.
-fn plan_settings(folders: &[PathBuf], install: &Install, work: &Path) -> Result<Vec<PlanSetting>> {
+fn plan_settings(
+    folders: &[PathBuf],
+    install: &Install,
+    machine: Fingerprint,
+) -> Result<Vec<PlanSetting>> {
     let levers = lever::load(folders)?;
     let here = lever::Context {
         named: levers.iter().map(|lever| lever.id().to_owned()).collect(),
-        ..lever::Context::new(install.family, install.version, Fingerprint::read(work))
+        ..lever::Context::new(install.family, install.version, machine)
     };
     let settings = levers.iter().filter_map(|lever| {
         Some(PlanSetting {
@@ -156,8 +161,13 @@ fn server_of(made_by: Option<MadeBy>, catalog: &Catalog) -> String {
 }
 
 /// The user's configuration, with what counting needs.
-fn config(origin: &Origin, install: &Install, cache: &Cache) -> Result<Config> {
-    let memory = Fingerprint::read(&cache.work()?).usable_memory();
+fn config(
+    origin: &Origin,
+    install: &Install,
+    machine: &Fingerprint,
+    cache: &Cache,
+) -> Result<Config> {
+    let memory = machine.usable_memory();
     let room = (memory as f64 * MEMORY) as u64;
     let mut config = Config::new();
     let pool = room.min(MOST_MEMORY) >> 20;

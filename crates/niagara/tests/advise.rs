@@ -202,8 +202,8 @@ fn has_caution(advice: &Value, code: &str) -> bool {
     cautions.is_some_and(|all| all.iter().any(|one| one["code"] == code))
 }
 
-/// Tables that the optimizer misjudges: three conditions hold together, and it multiplies their shares. So it computes a derived table anew
-/// for each row.
+/// Tables that the optimizer misjudges: three conditions hold together, and it multiplies their shares. So it computes a derived table
+/// once for each row.
 fn misjudged() -> String {
     let rows = |row: &dyn Fn(usize) -> String| (0..10_000).map(row).collect::<Vec<_>>().join(",");
     format!(

@@ -190,7 +190,7 @@ fn with_control(
         }));
     }
     let fingerprint = inventory.fingerprint()?;
-    // The start's own server: it may be built, with no package beside it.
+    // The start's own server: it may be built, and its package not set up.
     let mut context = on_top_of(start, &fingerprint, bench)?;
     context.named = [lever.id().to_owned()].into();
     Ok(lever.applicability(&context).map(|change| {
@@ -266,7 +266,7 @@ mod tests {
     use crate::plans::observer::Silent;
     use crate::plans::spec::Load;
 
-    /// A study may start from a build, with no package of the server beside it.
+    /// A study may start from a build though the package of the server is not set up.
     #[test]
     fn a_start_that_is_built_has_its_controls() {
         const SERVER: &str = "mariadb-10.11";

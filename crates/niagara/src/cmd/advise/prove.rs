@@ -53,12 +53,11 @@ impl ProofRun<'_> {
     pub fn prove(&self, advice: &Advice, time: Duration, terminal: &mut Terminal) -> Result<Proof> {
         let begun = Instant::now();
         let left = || time.saturating_sub(begun.elapsed());
-        let load = load_of(workload_of_file(self.capture)?, [], ENGINE, 1)?;
+        let load = self.load()?;
         let set = schema::set_statements(advice);
-        let alpha = self.alpha;
         let all = statements(advice);
         let duel = |a: &[String], b: &[String], within: Duration, terminal: &mut Terminal| {
-            self.compare(&load, [recipe(a), recipe(b)], within, alpha, terminal)
+            self.compare(&load, [recipe(a), recipe(b)], within, terminal)
         };
         // Whether the set pays comes before what each index adds. Duels that show it soon leave their time to those.
         let found = duel(&[], &all, left(), terminal)?;
@@ -70,7 +69,7 @@ impl ProofRun<'_> {
             seconds: 0.0,
         };
         // Fewer duels call nothing. What one took here has the set-up in it, as the next ones will.
-        let fewest = LookPlan::fewest_duels(alpha).unwrap_or_default();
+        let fewest = LookPlan::fewest_duels(self.alpha).unwrap_or_default();
         let needed = begun
             .elapsed()
             .mul_f64(fewest as f64 / proof.set.duels.max(1) as f64)
@@ -119,13 +118,17 @@ impl ProofRun<'_> {
         time: Duration,
         terminal: &mut Terminal,
     ) -> Result<Trial> {
-        let load = load_of(workload_of_file(self.capture)?, [], ENGINE, 1)?;
         let without = recipe(&statements(advice));
         let mut with = without.clone();
         with.change.config.clone_from(&setting.variables);
         let sides = [without, with];
-        let found = self.compare(&load, sides, time, self.alpha, terminal)?;
+        let found = self.compare(&self.load()?, sides, time, terminal)?;
         Ok(trial(&found))
+    }
+
+    /// The capture, to be replayed.
+    fn load(&self) -> Result<Load> {
+        load_of(workload_of_file(self.capture)?, [], ENGINE, 1)
     }
 
     /// One variant against another.
@@ -134,12 +137,11 @@ impl ProofRun<'_> {
         load: &Load,
         sides: [VariantRecipe; 2],
         budget: Duration,
-        alpha: f64,
         terminal: &mut Terminal,
     ) -> Result<Comparison> {
         let question = StudyDescription {
             budget,
-            alpha,
+            alpha: self.alpha,
             // The same question in the same folder is the same study, whenever it is asked.
             seed: Some(1),
             origin: self.origin.clone(),

@@ -2,20 +2,22 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use anyhow::Result;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::catalog::TableName;
 use crate::cause::Cause;
-use crate::observe::{Executable, Observed};
+use crate::copy::DataCopy;
+use crate::observe::{Executable, Observed, refusal};
 use crate::plan::Plan;
-use crate::work::Work;
+use crate::work::{Counted, Work};
 
 /// A statement that takes this share of its work is mended.
 pub const MENDED: f64 = 0.5;
 
 /// A digest while candidates are judged.
-pub(crate) struct Judging<'o> {
+pub(crate) struct SampledDigest<'o> {
     pub(crate) observed: &'o Observed,
     pub(crate) executables: Vec<Executable>,
     /// So many of them are counted.
@@ -27,7 +29,7 @@ pub(crate) struct Judging<'o> {
     pub(crate) now: Work,
 }
 
-impl Judging<'_> {
+impl SampledDigest<'_> {
     pub(crate) fn executions(&self) -> f64 {
         self.observed.info.count as f64
     }
@@ -42,6 +44,17 @@ impl Judging<'_> {
         self.observed.causes.iter().any(Cause::is_of_reading)
             && self.now.total() > MENDED * self.base.total()
     }
+}
+
+/// Executes samples in turn, and counts the work of each; those that the server refuses are passed over.
+pub(crate) fn counted<'a>(
+    copy: &'a mut DataCopy,
+    executables: &'a [Executable],
+) -> impl Iterator<Item = Result<Counted>> + 'a {
+    executables.iter().filter_map(|one| {
+        let counted = refusal(copy.count(&one.database, &one.sql));
+        counted.map(Result::ok).transpose()
+    })
 }
 
 /// A digest before and with the set, or without and with a setting of the optimizer.
