@@ -54,7 +54,7 @@ fn a_planted_tail_is_found_at_a_fixed_rate() {
     // a statement wait.
     let (compare, stdout) = compared(
         &place,
-        0.2,
+        0.1,
         &[
             "--goal",
             "p99",
@@ -73,9 +73,15 @@ fn a_planted_tail_is_found_at_a_fixed_rate() {
     let tail = comparison.goal.figure(&judged.estimate);
     // How much larger depends on what else the machine does.
     assert!(tail.low > 1.0, "{tail:?}");
-    // Equal rates, as far as a busy machine serves them. As fast as it can, the side that stalls makes a tenth of the other's.
+    // Equal rates: as many transactions on either side, but for chance. A busy machine may not serve the rate; but without one, the side
+    // that stalls makes a tenth of the other's.
+    let taken = comparison.taken.expect("it is metered");
     let throughput = comparison.throughput.estimate.ratio;
-    assert!((0.5..2.0).contains(&throughput), "{throughput}");
+    let expected = match taken.iter().all(|share| *share < 0.1) {
+        true => 0.9..1.1,
+        false => 0.5..2.0,
+    };
+    assert!(expected.contains(&throughput), "{throughput}, {taken:?}");
     assert!(stdout.contains("99th percentile of latency"), "{stdout}");
 }
 
