@@ -12,9 +12,10 @@ use niagara_error::Explain as _;
 use niagara_load::Admin;
 use niagara_origin::configuration::{COMMAND_LINE, SET_GLOBAL, running_config};
 use niagara_origin::data::{DataKind, DataSource, image_of};
+use niagara_origin::statistics::{ENDING, statistics_of};
 use niagara_server::{Cancel, Config, Install, RunningServer};
 
-use shop::{Shop, assert_no_binary_log, output_of, value};
+use shop::{Shop, assert_no_binary_log, output_of, value, write_statistics};
 
 /// The distribution's server, which `scripts/setup test` installs.
 const SERVER: &str = "/usr/sbin/mariadbd";
@@ -415,4 +416,72 @@ fn a_running_server_tells_its_isolation_level() -> Result<()> {
         Some(("SERIALIZABLE", SET_GLOBAL))
     );
     server.stop()
+}
+
+/// A dump has none, and statistics that a copy gathers may give it other plans.
+#[test]
+fn a_dump_has_the_statistics_of_its_server_beside_it() -> Result<()> {
+    let shop = Shop::new()?;
+    let server = shop.start_with(&[("use_stat_tables", "preferably")], &[
+        "CREATE DATABASE shop",
+        "CREATE TABLE shop.t (id INT PRIMARY KEY, k INT, KEY (k)) ENGINE = InnoDB",
+        "CREATE TABLE shop.`it's` (id INT PRIMARY KEY, word VARCHAR(20)) ENGINE = InnoDB",
+        "INSERT INTO shop.t SELECT seq, seq FROM shop.seq_1_to_1000",
+        "INSERT INTO shop.`it's` SELECT seq, IF(seq < 900, 'often', CONCAT('w', seq)) FROM shop.seq_1_to_1000",
+        "SET SESSION histogram_size = 50",
+        "ANALYZE TABLE shop.`it's` PERSISTENT FOR ALL",
+        "UPDATE mysql.innodb_table_stats SET n_rows = 77777 WHERE database_name = 'shop' AND table_name = 't'",
+        "UPDATE mysql.innodb_index_stats SET stat_value = 11 WHERE table_name = 't' AND index_name = 'k' AND stat_name = 'n_diff_pfx01'",
+    ])?;
+    // An account of the application may not read them.
+    server.query("CREATE USER few IDENTIFIED BY 'secret'")?;
+    server.query("GRANT ALL ON shop.* TO few")?;
+    let mut few = server.over_socket("");
+    few.user = "few".to_owned();
+    few.password = "secret".to_owned();
+    let mut few = Admin::connect(&few, Duration::from_secs(60))?;
+    let refused = statistics_of(&mut few, &shop.install.version_string, &["shop".to_owned()]);
+    assert!(refused.expect_err("refused").server_code().is_some());
+    few.quit();
+    let histogram = "SELECT CONCAT(hist_type, HEX(histogram), min_value) FROM mysql.column_stats WHERE column_name = 'word'";
+    let there = value(&server, histogram)?;
+    let dump = run("mariadb-dump", &["--databases", "shop"], &server)?;
+    let path = shop.path("shop.sql");
+    fs::write(&path, dump)?;
+    let alone = DataSource::open(&path)?;
+    write_statistics(&server, &shop.install.version_string, &path)?;
+    server.stop()?;
+
+    let source = DataSource::open(&path)?;
+    assert_ne!(source.digest, alone.digest);
+    let rows = "SELECT n_rows FROM mysql.innodb_table_stats WHERE table_name = 't'";
+    let image = shop.image_of(&source, &mut |_| {})?;
+    let without = image.record()?.without;
+    assert!(
+        !without.iter().any(|one| one.contains("statistic")),
+        "{without:?}"
+    );
+    let copy = shop.launch_copy(&source)?;
+    assert_eq!(value(&copy, rows)?, "77777");
+    assert_eq!(value(&copy, histogram)?, there);
+    let plan = copy.query("EXPLAIN SELECT COUNT(*) FROM shop.t")?;
+    assert!(
+        plan.iter().flatten().any(|value| value.contains("77777")),
+        "{plan:?}"
+    );
+    let different = value(
+        &copy,
+        "SELECT CARDINALITY FROM information_schema.statistics WHERE table_name = 't' AND index_name = 'k'",
+    )?;
+    assert!(["11", "22"].contains(&&*different), "{different}");
+    copy.stop()?;
+
+    // A file that is no such thing is told, not passed over.
+    fs::write(shop.path(&format!("shop.sql{ENDING}")), "{")?;
+    let told = shop.refusal(&DataSource::open(&path)?);
+    assert!(
+        told.contains("shop.sql.statistics.json") && told.contains("remedy:"),
+        "{told}"
+    );
+    Ok(())
 }

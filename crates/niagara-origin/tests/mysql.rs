@@ -24,7 +24,7 @@ use niagara_origin::pack::{
 use niagara_server::archive::Apt;
 use niagara_server::{Cache, Cancel, Catalog, Config, ImageStore, Install, RunningServer, get};
 
-use shop::{Shop, assert_no_binary_log, output_of, value};
+use shop::{Shop, assert_no_binary_log, output_of, value, write_statistics};
 use variables::{assert_same, told};
 
 /// The catalogue's server.
@@ -508,4 +508,44 @@ fn a_running_server_tells_its_plugins() -> Result<()> {
     let told = told(&start);
     assert!(told.contains("mysql_no_login.so"), "{told}");
     server.stop()
+}
+
+/// A dump of mysqldump has no histograms, and InnoDB's statistics of a copy come from other pages.
+#[test]
+fn a_dump_has_the_histograms_of_its_server_beside_it() -> Result<()> {
+    let shop = Shop::new()?;
+    let server = shop.start_with(
+        &[],
+        &[
+            "CREATE DATABASE shop",
+            "CREATE TABLE shop.t (id INT PRIMARY KEY, `the word` VARCHAR(20))",
+            "INSERT INTO shop.t VALUES (1, 'often'), (2, 'often'), (3, 'it\\'s \\\\'), (4, 'ä')",
+            "ANALYZE TABLE shop.t",
+            "ANALYZE TABLE shop.t UPDATE HISTOGRAM ON `the word` WITH 8 BUCKETS",
+            "UPDATE mysql.innodb_table_stats SET n_rows = 77777 WHERE database_name = 'shop'",
+        ],
+    )?;
+    let histogram = "SELECT HISTOGRAM->'$.buckets' FROM information_schema.COLUMN_STATISTICS WHERE TABLE_NAME = 't'";
+    let there = value(&server, histogram)?;
+    let dump = shop.mysqldump(&server, &["--databases", "shop"])?;
+    let path = shop.path("shop.sql");
+    fs::write(&path, dump)?;
+    write_statistics(&server, &shop.install.version_string, &path)?;
+    server.stop()?;
+
+    let source = DataSource::open(&path)?;
+    let image = shop.image_of(&source, &mut |_| {})?;
+    let without = image.record()?.without;
+    assert!(
+        !without.iter().any(|one| one.contains("statistic")),
+        "{without:?}"
+    );
+    let copy = shop.launch_copy(&source)?;
+    assert_eq!(value(&copy, histogram)?, there);
+    let plan = copy.query("EXPLAIN SELECT * FROM shop.t")?;
+    assert!(
+        plan.iter().flatten().any(|value| value.contains("77777")),
+        "{plan:?}"
+    );
+    Ok(())
 }

@@ -396,8 +396,8 @@ impl fmt::Display for Caution {
                     told.join("; ")
                 )
             }
-            Self::ProofFailed { error } => write!(f, "The set is not proven: no duels could be had: {error}"),
-            Self::SettingProofFailed { error } => write!(f, "The setting of the optimizer is not proven: no duels could be had: {error}"),
+            Self::ProofFailed { error } => write!(f, "The set is not proven: {error}"),
+            Self::SettingProofFailed { error } => write!(f, "The setting of the optimizer is not proven: {error}"),
             Self::OutOfTime => f.write_str("The budget ended before every candidate was judged: a longer --budget judges the rest."),
             Self::OtherPlan {
                 digest,
@@ -407,7 +407,7 @@ impl fmt::Display for Caution {
             } => {
                 write!(
                     f,
-                    "{} reads {} rows an execution on the copy, and {} on your server: another plan, so that an index for it may bring you nothing.",
+                    "{} reads {} rows an execution on the copy, and {} on your server: another plan, so that an index for it may bring you nothing. The copy has fresh statistics: a restart or ANALYZE TABLE may give your server the same plan.",
                     digest.chars().take(8).collect::<String>(),
                     number(*counted),
                     number(*captured)

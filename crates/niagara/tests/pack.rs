@@ -221,7 +221,8 @@ fn live_shop_is_packed_and_tuned_elsewhere() {
     for words in [
         "10.11",
         "Load in database shop",
-        "data.sql.zst",
+        "data.sql.zst ",
+        "data.sql.zst.statistics.json ",
         "shop.capture",
         "Not in it: database other",
         "Not in it: accounts",

@@ -23,6 +23,7 @@ use super::source::DataSource;
 use super::system_tables;
 use super::unreadable::unreadable;
 use crate::configuration::same_value;
+use crate::statistics::{OptimizerStatistics, bring as bring_statistics};
 
 /// Bytes of a dump up to which the usual redo log is large enough; compressed ones are some ten times as large when they are loaded.
 const SMALL_DUMP: u64 = 16 << 20;
@@ -237,6 +238,8 @@ fn fill(
     keep_options(&making.datadir(), &options(making.install))?;
     let set = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     let mut fast = Config::from([
+        // It would gather statistics behind those that are brought.
+        set("loose_innodb_stats_auto_recalc", "OFF"),
         set("skip_log_bin", ""),
         set("max_allowed_packet", "1G"),
         set("loose_innodb_doublewrite", "OFF"),
@@ -256,6 +259,10 @@ fn fill(
     without.extend(load(&server, making.install, source, cancel, tell)?);
     tell("statistics of the tables");
     settle(&server)?;
+    if let Some(statistics) = OptimizerStatistics::beside(&source.path)? {
+        tell("statistics of the tables, as the server had them");
+        without.extend(bring_statistics(&server, making.install, &statistics)?);
+    }
     Ok(server)
 }
 

@@ -12,6 +12,7 @@ use super::made_by::MadeBy;
 use super::mydumper::{DumperFolder, is_mydumper};
 use super::{backup, digest, directory, dump_files, nearest};
 use crate::configuration::Persisted;
+use crate::statistics;
 
 /// What the data are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -118,7 +119,7 @@ impl DataSource {
             DataKind::Dump | DataKind::Mydumper => None,
         };
         Ok(Self {
-            digest: digest::content_digest(&path)?,
+            digest: content_digest(&path)?,
             persisted,
             path,
             kind,
@@ -154,7 +155,7 @@ impl DataSource {
         if self.is_physical() {
             directory::check(&self.path)?;
         }
-        if digest::content_digest(&self.path)? != self.digest {
+        if content_digest(&self.path)? != self.digest {
             bail!(
                 "the {} has changed since it was looked at: what was read of it may not fit together",
                 self.title();
@@ -182,6 +183,16 @@ impl DataSource {
             _ => Ok(()),
         }
     }
+}
+
+/// What stands for the content of data, and of the statistics beside a dump.
+fn content_digest(path: &Path) -> Result<String> {
+    let data = digest::content_digest(path)?;
+    let statistics = statistics::place(path);
+    Ok(match statistics.is_file() {
+        true => format!("{data} {}", digest::content_digest(&statistics)?),
+        false => data,
+    })
 }
 
 #[cfg(test)]

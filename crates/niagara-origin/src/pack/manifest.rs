@@ -101,6 +101,8 @@ pub enum LeftOut {
     },
     /// Accounts and their passwords.
     Accounts,
+    /// The statistics that the optimizer goes by: the account may not read them.
+    Statistics,
     /// The value of a setting that is a secret or an address.
     SecretSetting {
         /// The setting.
@@ -134,6 +136,9 @@ impl fmt::Display for LeftOut {
         match self {
             Self::Database { name } => write!(f, "database {name}"),
             Self::Accounts => f.write_str("accounts and their passwords"),
+            Self::Statistics => f.write_str(
+                "statistics of the optimizer, for which the account needs SELECT on the database mysql: copies gather their own",
+            ),
             Self::SecretSetting { name } => write!(f, "the value of {name}"),
             Self::TablesElsewhere(found) => f.write_str(&found.words()),
             Self::UnstableTables { database, tables } => {

@@ -26,7 +26,7 @@ pub const CAPTURE: &str = "shop.capture";
 /// The member with the settings of the server.
 pub const CONFIG: &str = "config.json";
 /// The member with a dump that was made for the pack.
-const DUMP: &str = "data.sql.zst";
+pub const DUMP: &str = "data.sql.zst";
 /// The member with one file of data that was there already.
 pub const DATA_FILE: &str = "data.dump";
 /// The member with a folder of data that was there already.

@@ -14,6 +14,7 @@ use tar::{Archive, Entry};
 use super::manifest::{MANIFEST_FORMAT, Manifest, Member};
 use super::{CAPTURE, CONFIG, DATA_FILE, DATA_FOLDER, DUMP, MANIFEST};
 use crate::configuration::{ConfigSource, RunningConfig};
+use crate::statistics::ENDING;
 
 /// A longer manifest is none.
 const MAX_MANIFEST: u64 = 16 << 20;
@@ -40,7 +41,8 @@ impl PackFolder {
     /// The data.
     pub fn data(&self) -> PathBuf {
         let names = self.manifest.members.iter().map(|member| &member.name);
-        match names.into_iter().find(|name| name.starts_with("data.")) {
+        let is_data = |name: &&String| name.starts_with("data.") && !name.ends_with(ENDING);
+        match names.into_iter().find(is_data) {
             Some(name) if name == DATA_FOLDER => self.folder.join("data"),
             Some(name) => self.folder.join(name),
             None => self.folder.join(DUMP),
@@ -152,7 +154,9 @@ fn take_members(
         if name == MANIFEST {
             continue;
         }
-        let known = [CAPTURE, CONFIG, DUMP, DATA_FILE, DATA_FOLDER].contains(&name.as_str());
+        let known = [CAPTURE, CONFIG, DUMP, DATA_FILE, DATA_FOLDER];
+        // Statistics lie beside their dump.
+        let known = known.contains(&name.strip_suffix(ENDING).unwrap_or(&name));
         let member = manifest.members.iter().find(|member| member.name == name);
         let Some(member) = member.filter(|_| known) else {
             bail!("its manifest does not know the member {name}");

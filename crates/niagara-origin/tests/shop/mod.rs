@@ -5,9 +5,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use niagara_load::Admin;
 use niagara_origin::data::{DataSource, image_of};
+use niagara_origin::statistics::{ENDING, statistics_of};
 use niagara_server::{
     Cache, Cancel, Config, Image, ImageStore, Install, LaunchSpec, ProcessSettings, RunningServer,
     launch,
@@ -88,6 +91,15 @@ impl Shop {
         }
         Ok(server)
     }
+}
+
+/// Writes the statistics of the database `shop` beside the dump at `dump`, as a pack has them.
+pub fn write_statistics(server: &RunningServer, version: &str, dump: &Path) -> Result<()> {
+    let mut admin = Admin::connect(&server.over_socket(""), Duration::from_secs(60))?;
+    let found = statistics_of(&mut admin, version, &["shop".to_owned()])?;
+    admin.quit();
+    let beside = format!("{}{ENDING}", dump.display());
+    Ok(fs::write(beside, serde_json::to_vec(&found)?)?)
 }
 
 /// The first value of the first row.

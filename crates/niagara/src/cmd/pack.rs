@@ -16,13 +16,14 @@ use niagara_error::{Remedy as _, anyhow, bail};
 use niagara_lab::quantity::bytes;
 use niagara_load::{Admin, counted};
 use niagara_origin::configuration::{RunningConfig, running_config};
-use niagara_origin::data::DataSource;
+use niagara_origin::data::{DataKind, DataSource};
 use niagara_origin::pack::{
-    CAPTURE, CONFIG, DATA_FILE, DATA_FOLDER, DatabaseSize, Dump, DumpLimits, DumpState, LeftOut,
-    MANIFEST_FORMAT, MachineFacts, Manifest, PackWriter, PackedDatabase, ServerFacts,
+    CAPTURE, CONFIG, DATA_FILE, DATA_FOLDER, DUMP, DatabaseSize, Dump, DumpLimits, DumpState,
+    LeftOut, MANIFEST_FORMAT, MachineFacts, Manifest, PackWriter, PackedDatabase, ServerFacts,
     TablesElsewhere, database_sizes, databases, dump_program, manifest_of, table_count,
     tables_elsewhere,
 };
+use niagara_origin::statistics::{ENDING, OptimizerStatistics, statistics_of};
 use niagara_report::number::duration as in_words;
 use niagara_server::Catalog;
 use niagara_server::machine::Fingerprint;
@@ -51,10 +52,10 @@ const COMPRESSED: f64 = 0.5;
 
 /// A live server's traffic, data and configuration in one file, for `niagara advise` and `tune` elsewhere
 ///
-/// On the server's machine, as root or as the server's user: it reads the settings, dumps the databases in one transaction at a
-/// bounded speed, captures all statements for a time, and packs all that into one file that only you may read. It tells sizes and
-/// times and asks before it begins. The data are read only; the slow log's settings are changed for the capture and set back
-/// (`niagara capture start --help`). Accounts, passwords and keys stay on the server. The file holds your customers' data.
+/// On the server's machine, as root or as the server's user: it reads the settings and the optimizer's statistics, dumps the
+/// databases in one transaction at a bounded speed, captures all statements for a time, and packs all that into one file that only
+/// you may read. It tells sizes and times and asks before it begins. The data are read only; the slow log's settings are changed
+/// for the capture and set back (`niagara capture start --help`). Accounts, passwords and keys stay on the server. The file holds your customers' data.
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_CODES)]
 #[command(mut_arg("database", |arg| arg.hide(true)), mut_arg("replace", |arg| arg.hide(true)), mut_arg("yes", |arg| arg.help("Begin without asking; agrees to what `capture start --yes` does, too").long_help(None)))]
@@ -109,6 +110,16 @@ pub struct PackArgs {
     pub connect: ConnectArgs,
 }
 
+/// The statistics that go with the data.
+enum Statistics {
+    /// Of a dump that was made for the pack, or of one file that was there.
+    Beside(&'static str, OptimizerStatistics),
+    /// The account may not read them.
+    Refused,
+    /// Files of a data directory have them inside.
+    Inside,
+}
+
 /// What is to be packed of a server, known before anything is begun.
 struct Plan {
     server: ServerFacts,
@@ -121,6 +132,8 @@ struct Plan {
     left: Vec<String>,
     /// Tables that stay, for a dump that could not be loaded with them.
     elsewhere: Vec<TablesElsewhere>,
+    /// What its optimizer knows of them.
+    statistics: Statistics,
 }
 
 pub fn run(mut args: PackArgs) -> Result<ExitCode> {
@@ -207,6 +220,12 @@ fn plan(args: &PackArgs, target: &mut Target) -> Result<Plan> {
         Some(_) => Vec::new(),
         None => tables_elsewhere(&mut target.admin, &names, &left)?,
     };
+    let statistics = statistics(
+        args.data.as_deref(),
+        &mut target.admin,
+        &server.version,
+        &names,
+    )?;
     Ok(Plan {
         server,
         is_fetched,
@@ -214,6 +233,26 @@ fn plan(args: &PackArgs, target: &mut Target) -> Result<Plan> {
         taken,
         left,
         elsewhere,
+        statistics,
+    })
+}
+
+/// The statistics of these databases, where the data are a dump.
+fn statistics(
+    data: Option<&Path>,
+    admin: &mut Admin,
+    version: &str,
+    names: &[String],
+) -> Result<Statistics> {
+    let member = match data {
+        None => DUMP,
+        Some(data) if DataSource::open(data)?.kind == DataKind::Dump => DATA_FILE,
+        Some(_) => return Ok(Statistics::Inside),
+    };
+    Ok(match statistics_of(admin, version, names) {
+        Ok(found) => Statistics::Beside(member, found),
+        Err(error) if error.server_code().is_some() => Statistics::Refused,
+        Err(error) => return Err(error.into()),
     })
 }
 
@@ -265,6 +304,7 @@ impl Plan {
             .chain(elsewhere.map(LeftOut::TablesElsewhere))
             .chain(unstable)
             .chain([LeftOut::Accounts])
+            .chain(matches!(self.statistics, Statistics::Refused).then_some(LeftOut::Statistics))
             .chain(LeftOut::secrets(&self.config))
             .collect()
     }
@@ -456,6 +496,13 @@ fn pack(args: PackArgs, plan: Plan, target: Target, place: &PartFolder) -> Resul
         return Ok(interrupted());
     };
     writer.member(CONFIG, |out| Ok(out.write_all(&config)?))?;
+    if let Statistics::Beside(member, statistics) = &plan.statistics {
+        let text = serde_json::to_vec(statistics)?;
+        writer.member(
+            &format!("{member}{ENDING}"),
+            |out| Ok(out.write_all(&text)?),
+        )?;
+    }
     let bytes = writer.finish(manifest)?;
     hand_to_caller(&part)?;
     fs::rename(&part, &output).with_context(|| format!("cannot write {}", output.display()))?;
@@ -696,7 +743,7 @@ fn show(pack: &Path) -> Result<ExitCode> {
         );
     }
     for member in &manifest.members {
-        say!("{:<16}{:>12.3} MB", member.name, member.bytes as f64 / 1e6);
+        say!("{:<30}{:>12.3} MB", member.name, member.bytes as f64 / 1e6);
     }
     for left in &manifest.left_out {
         say!("Not in it: {left}");
