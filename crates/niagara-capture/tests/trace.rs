@@ -466,3 +466,31 @@ fn a_database_that_is_chosen_in_a_transaction_does_not_end_it() {
     assert_eq!(steps, [0, 5, 1]);
     assert_eq!(trace.steps[2].action, Action::Database);
 }
+
+/// By itself the end could wait behind those who wait for the transaction's locks.
+#[test]
+fn a_transaction_that_was_left_open_ends_with_its_session() {
+    for (command, step) in [
+        ("Quit", (Action::Query, "ROLLBACK")),
+        ("Change user", (Action::Reset, "")),
+        ("Reset Connection", (Action::Reset, "")),
+    ] {
+        let mut log = Log::new();
+        let command = format!("# administrator command: {command}");
+        log.add(1, "shop", 0, 10, "SET autocommit = 0")
+            .add(1, "", 100, 10, "UPDATE t SET a = 1 WHERE id = 7")
+            .add(1, "", 900, 0, &command)
+            .add(2, "", 200, 10, "UPDATE t SET a = 2 WHERE id = 7");
+        let trace = log.compile(CommitOrder::Normal);
+        let unit = trace.units.iter().find(|unit| unit.writes);
+        let steps = &trace.steps[unit.expect("a unit that writes").range()];
+        let end = steps.get(1).expect("its end");
+        assert_eq!((end.action, end.start_us), (step.0, 900), "{command}");
+        if step.0 == Action::Query {
+            assert_eq!(trace.text(end.text), step.1.as_bytes());
+        }
+        assert_eq!(end.digest, NONE);
+        // It is none of the statements that are to be replayed.
+        assert_eq!(trace.facts.statements, 3, "{command}");
+    }
+}

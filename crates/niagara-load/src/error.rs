@@ -183,7 +183,7 @@ impl LoadError {
                  service), and look at the server's error log",
             ),
             LoadError::ServerLost { .. } => Some(
-                "look at the server's error log: whether it ended, and why; then the same command again",
+                "look at the server's error log: whether it ended, and why; at SHOW PROCESSLIST where it runs; then the same command again",
             ),
             LoadError::Statement { code, .. } | LoadError::Query { code, .. } => Some(match code {
                 code if NO_RIGHT.contains(code) => "check what the account may do (SHOW GRANTS)",

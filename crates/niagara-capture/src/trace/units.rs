@@ -80,8 +80,14 @@ impl Units {
                     ..Draft::default()
                 };
                 if event.kind == EventKind::Disconnect
-                    && let Some(open) = session.open.take()
+                    && let Some(mut open) = session.open.take()
                 {
+                    // The server undoes it, and lets go of its locks. In a unit of its own that could wait behind those who wait for
+                    // them.
+                    open.push(Step {
+                        text: texts.add(b"ROLLBACK"),
+                        ..nothing_captured(event.step)
+                    });
                     draft.start_us = draft.start_us.max(open.end_us);
                     Self::finish(session, open, &mut self.done, &mut self.left_out);
                 }
@@ -102,6 +108,8 @@ impl Units {
         };
         let mut draft = match session.open.take() {
             Some(open) if event.transaction.inside && !event.transaction.first => open,
+            // It is undone with its session, as by a disconnect.
+            Some(open) if matches!(event.kind, EventKind::Reset | EventKind::ChangeUser) => open,
             Some(open) => {
                 // It was left open: a new one, or a statement outside of any, ends it.
                 Self::finish(session, open, &mut self.done, &mut self.left_out);
@@ -187,10 +195,18 @@ fn choice(event: &Kept, texts: &mut Texts, names: &[Vec<u8>]) -> Step {
     Step {
         action: Action::Database,
         text: texts.add(name),
+        ..nothing_captured(event.step)
+    }
+}
+
+/// A step of which the capture says nothing but when it is sent.
+fn nothing_captured(step: Step) -> Step {
+    Step {
+        action: Action::Query,
         digest: NONE,
         duration_us: NONE,
         rows: NONE,
         error: NONE,
-        ..event.step
+        ..step
     }
 }

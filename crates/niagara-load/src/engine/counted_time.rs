@@ -175,7 +175,7 @@ impl<'o, 'k> CountedTime<'o, 'k> {
             return Ok(());
         }
         Err(self.server_lost(format!(
-            "{in_flight} {what} were not finished {:.1} s after the stop",
+            "{in_flight} {what} were not finished {:.1} s after the stop: they wait for locks, repeat what fails, or the server hangs",
             self.drain_timeout.as_secs_f64()
         )))
     }

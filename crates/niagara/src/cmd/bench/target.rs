@@ -99,7 +99,7 @@ impl Target {
     pub fn explain(&self, error: LoadError) -> anyhow::Error {
         let explained = match &error {
             LoadError::ServerLost { cause, .. } => anyhow!(
-                "the server at {} was lost: {cause}",
+                "the load on the server at {} was given up: {cause}",
                 self.endpoint.transport
             ),
             LoadError::Statement {
