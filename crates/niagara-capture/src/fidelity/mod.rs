@@ -33,6 +33,9 @@ pub struct Fidelity {
     pub errors_gone: u64,
     /// Rows of statements of which the capture knows them: captured, and replayed.
     pub rows: Option<(u64, u64)>,
+    /// The digest whose rows differ most, where any do.
+    #[serde(default)]
+    pub rows_differ: Option<String>,
     /// Statements that show that clients had the rows counted that were found (CLIENT_FOUND_ROWS), which the capture does not say:
     /// rows are compared so; 0 where they are compared as the server counts them.
     pub found_rows: u64,
@@ -204,6 +207,7 @@ mod tests {
             errors_as_captured: 0,
             errors_gone: 0,
             rows: Some((5000, 5010)),
+            rows_differ: Some("b525f3da".to_owned()),
             found_rows: 0,
             retries: 50,
             given_up: 0,
@@ -258,7 +262,7 @@ mod tests {
             (with(|one| one.errors_gone = 20), "2.0 %"),
             (
                 with(|one| one.rows = Some((100, 50))),
-                "50.0 % of the captured rows",
+                "50.0 % of the captured rows, most of the difference is of statement b525f3da",
             ),
             (with(|one| one.given_up = 2), "2.0 % of the transactions"),
             (

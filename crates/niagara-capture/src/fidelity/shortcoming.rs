@@ -47,6 +47,9 @@ pub enum Shortcoming {
     Rows {
         /// Replayed as a share of the captured.
         share: f64,
+        /// The digest whose rows differ most.
+        #[serde(default)]
+        digest: Option<String>,
     },
     /// Too many transactions were given up.
     GivenUp {
@@ -163,7 +166,11 @@ pub(super) fn shortcomings(of: &Fidelity) -> Vec<Shortcoming> {
     unless(errors <= MAX_ERRORS, Shortcoming::Errors { share: errors });
     if let Some((captured, replayed)) = of.rows {
         let share = replayed as f64 / captured as f64;
-        unless((share - 1.0).abs() <= MAX_ROWS, Shortcoming::Rows { share });
+        let digest = of.rows_differ.clone();
+        unless(
+            (share - 1.0).abs() <= MAX_ROWS,
+            Shortcoming::Rows { share, digest },
+        );
     }
     let given_up = of.of_transactions(of.given_up);
     unless(

@@ -177,11 +177,14 @@ impl Display for Shortcoming {
                 "{:.1} % of the statements failed that had not in the capture",
                 percent(share)
             ),
-            Shortcoming::Rows { share } => write!(
+            Shortcoming::Rows { share, digest } => write!(
                 f,
-                "the statements have {:.1} % of the captured rows: the data are not those of the capture's beginning, or the clients had \
+                "the statements have {:.1} % of the captured rows{}: the data are not those of the capture's beginning, or the clients had \
                  negotiated something that the capture does not say (`capture import --client-flags`, `--charset`)",
-                percent(share)
+                percent(share),
+                digest.as_ref().map_or_else(String::new, |digest| format!(
+                    ", most of the difference is of statement {digest}"
+                ))
             ),
             Shortcoming::GivenUp { share } => write!(
                 f,

@@ -577,7 +577,7 @@ impl Tracker {
         };
         self.has_prepared |= kind == EventKind::Execute;
         let template = self.statements.template(known, &mut self.writer);
-        let event = event(
+        let mut event = event(
             kind,
             class,
             place,
@@ -586,6 +586,10 @@ impl Tracker {
             (user, database, client),
             template,
         );
+        if self.kind == LogKind::Slow && known.may_call {
+            // Rows of statements within a stored function count as sent, on MariaDB again for each row.
+            event.measured.rows_sent = None;
+        }
         self.writer
             .event(&event, self.statements.parts(text, template))?;
         if kind != EventKind::Prepare {

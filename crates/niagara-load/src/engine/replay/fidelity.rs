@@ -15,6 +15,9 @@ fn per_thousand(count: u64, of: u64) -> f64 {
     count as f64 * 1000.0 / of.max(1) as f64
 }
 
+/// Digits of a digest that tell it from others of a capture.
+const SHOWN_DIGITS: usize = 8;
+
 /// What is called late of a paced replay.
 const LATE: Duration = Duration::from_millis(10);
 
@@ -44,6 +47,12 @@ pub fn fidelity(trace: &Trace, tally: &Tally, counted: Option<&ServerCounts>) ->
         (sum.0 + digest.captured_rows, sum.1 + rows)
     };
     let rows = tally.digests.iter().fold((0, 0), beside);
+    let differ = tally.digests.iter().zip(&trace.digests);
+    let differ = differ.map(|(tally, of)| {
+        let (captured, replayed) = beside((0, 0), tally);
+        (captured.abs_diff(replayed), of.digest)
+    });
+    let differs_most = differ.max_by_key(|(rows, _)| *rows);
     let seconds = tally.load_nanoseconds as f64 / 1e9;
     let of_server = facts.counted.as_ref().and_then(|counted| counted.deadlocks);
     let captured_deadlocks = facts.captured_deadlocks.or(of_server);
@@ -68,6 +77,9 @@ pub fn fidelity(trace: &Trace, tally: &Tally, counted: Option<&ServerCounts>) ->
         errors_as_captured: tally.errors_as_captured,
         errors_gone: tally.errors_gone,
         rows: (rows.0 > 0).then_some(rows),
+        rows_differ: differs_most
+            .filter(|(rows, _)| *rows > 0)
+            .map(|(_, digest)| digest.to_string().chars().take(SHOWN_DIGITS).collect()),
         found_rows: tally.found.by_found * u64::from(found),
         retries: tally.retries,
         given_up: tally.given_up,
