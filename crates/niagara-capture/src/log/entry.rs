@@ -99,6 +99,8 @@ pub(super) struct Parsed {
     pub way: Option<Way>,
     pub database: Option<Range<usize>>,
     pub stamp: Option<Stamp>,
+    /// The second of the server's clock that a slow log says with it, as if its local time were UTC.
+    pub said_second: Option<i64>,
     pub measured: Measured,
     /// Bytes sent to the client; tells statements that failed. MariaDB says 0 for executes of prepared statements.
     pub bytes_sent: Option<u64>,

@@ -5,6 +5,7 @@
 //! string, so it is the lexer of [`crate::sql`] that answers it.
 
 mod clean;
+mod client_clock;
 mod entry;
 mod general;
 mod input;

@@ -6,6 +6,7 @@ use jiff::tz::TimeZone;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::client_clock::ClientClock;
 use super::entry::Stamp;
 use super::line::{Seen, begins_banner, first_line, version};
 use super::meaning::{Meaning, Votes};
@@ -66,6 +67,9 @@ struct Findings {
     dialect: Option<Dialect>,
     version: Option<String>,
     first_second: Option<i64>,
+    /// The same of the first entry by a client's own clock, as nearly as that is known.
+    clients_second: Option<i64>,
+    clock: ClientClock,
     votes: Votes,
 }
 
@@ -109,7 +113,7 @@ impl Probe {
             is_empty: found.kind.is_none(),
             dialect,
             version: found.version,
-            first_second: found.first_second,
+            first_second: found.first_second.or(found.clients_second),
             changed: None,
             meaning: found.votes.verdict(),
         })
@@ -166,21 +170,26 @@ impl Findings {
                 Some(Dialect::Mariadb)
             } else if has(b"  Last_errno: ") {
                 Some(Dialect::Percona)
-            } else if header.end_us.is_some() {
+            } else if header.logged_us.is_some() {
                 Some(Dialect::Mysql)
             } else {
                 None
             };
         }
         if let Some(stamp) = header.parsed.stamp {
+            let duration = header.parsed.measured.duration_us.unwrap_or(0);
+            let said = header.parsed.said_second;
+            let (stamp, is_servers) = self.clock.began(stamp, said, duration);
             let second = match stamp {
                 Stamp::Exact(micros) => micros.div_euclid(1_000_000),
                 Stamp::Second(second) | Stamp::EndSecond(second) => second,
             };
-            self.first_second.get_or_insert(second);
-            if matches!(stamp, Stamp::Second(_)) {
-                self.votes
-                    .see(second, header.parsed.measured.duration_us.unwrap_or(0));
+            match is_servers {
+                true => self.first_second.get_or_insert(second),
+                false => self.clients_second.get_or_insert(second),
+            };
+            if is_servers && matches!(stamp, Stamp::Second(_)) {
+                self.votes.see(second, duration);
             }
         }
         Some(header.length)

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use jiff::tz::TimeZone;
 
+use super::client_clock::ClientClock;
 use super::entry::{Command, Entry, Parsed, Stamp};
 use super::general::General;
 use super::line::{Seen, banner_length, begins_banner, first_line, version};
@@ -83,6 +84,7 @@ pub struct LogReader<R> {
     general: General,
     default_mode: SqlMode,
     modes: HashMap<u64, SqlMode>,
+    clock: ClientClock,
     version: Option<String>,
     began: bool,
     skipping: bool,
@@ -103,6 +105,7 @@ impl<R: Read> LogReader<R> {
             general: General::new(options.zone.clone(), probe.first_second.or(probe.changed)),
             default_mode: options.mode,
             modes: HashMap::new(),
+            clock: ClientClock::default(),
             version: None,
             began: false,
             skipping: false,
@@ -212,7 +215,16 @@ impl<R: Read> LogReader<R> {
                 Seen::No => {}
             }
             match self.piece(eof) {
-                Piece::Entry { parsed, next, mode } => {
+                Piece::Entry {
+                    mut parsed,
+                    next,
+                    mode,
+                } => {
+                    if let Some(stamp) = parsed.stamp {
+                        let duration = parsed.measured.duration_us.unwrap_or(0);
+                        let (began, _) = self.clock.began(stamp, parsed.said_second, duration);
+                        parsed.stamp = Some(began);
+                    }
                     let start = self.window.start();
                     let line = self.window.line();
                     self.count_unknown(&parsed, dropped);

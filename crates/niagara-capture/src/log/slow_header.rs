@@ -2,10 +2,12 @@
 
 use std::ops::Range;
 
+use jiff::tz::TimeZone;
+
 use super::entry::{Parsed, Stamp};
 use super::line::first_line;
 use super::meaning::Meaning;
-use super::time::{parse_count, parse_iso, parse_seconds};
+use super::time::{parse_count, parse_iso, parse_local, parse_seconds};
 use crate::way::Way;
 
 /// What the lines before a statement say.
@@ -13,7 +15,9 @@ use crate::way::Way;
 pub(super) struct Header {
     /// The values of the entry so far.
     pub parsed: Parsed,
-    /// The end in microseconds, of MySQL.
+    /// When it was logged, in microseconds, of MySQL.
+    pub logged_us: Option<i64>,
+    /// The end in microseconds, of `log_slow_extra`. Both this and the start are by the session's clock.
     pub end_us: Option<i64>,
     /// The start in microseconds, of `log_slow_extra`.
     pub start_us: Option<i64>,
@@ -35,6 +39,9 @@ pub(super) struct Header {
 
 /// Most lines of a header that are not known: what has more is no header.
 const MAX_UNKNOWN: u64 = 64;
+
+/// How far a start may be from what the logged time says, in microseconds, for it to be of the same clock.
+const APART_US: u64 = 60_000_000;
 
 /// Fields that servers write, by how their names begin: those of MariaDB, MySQL and Percona Server. They only tell known lines from
 /// others. What is kept of one is decided in [`Header::field`]: a new field needs both.
@@ -217,7 +224,10 @@ fn timestamp(line: &[u8]) -> Option<i64> {
 impl Header {
     fn comment(&mut self, line: &[u8], at: usize) {
         if let Some(time) = line.strip_prefix(b"# Time: ") {
-            self.end_us = parse_iso(time);
+            self.logged_us = parse_iso(time);
+            if self.logged_us.is_none() {
+                self.parsed.said_second = parse_local(time, &TimeZone::UTC, None);
+            }
         } else if let Some(user) = line.strip_prefix(b"# User@Host: ") {
             self.has_user = true;
             self.user(user, at + 13);
@@ -334,7 +344,7 @@ impl Header {
                 self.counts_rows_read = true;
             }
             b"Start" => self.start_us = parse_iso(value),
-            b"End" => self.end_us = parse_iso(value).or(self.end_us),
+            b"End" => self.end_us = parse_iso(value),
             b"Stored_routine" => parsed.routine = Some(at..at + value.len()),
             b"Log_slow_rate_type" => parsed.whole_sessions = value == b"session",
             b"Log_slow_rate_limit" => parsed.sampled = parse_count(value).unwrap_or(1).max(1),
@@ -368,11 +378,16 @@ impl Header {
             return self.broken(next);
         };
         let duration = i64::try_from(self.parsed.measured.duration_us.unwrap_or(0)).unwrap_or(0);
-        self.parsed.stamp = Some(match (self.start_us, self.end_us, meaning) {
-            (Some(start), ..) => Stamp::Exact(start),
-            (None, Some(end), _) => Stamp::Exact(end.saturating_sub(duration)),
-            (None, None, Meaning::Start) => Stamp::Second(timestamp),
-            (None, None, Meaning::End) => Stamp::EndSecond(timestamp),
+        let before = |end: i64| end.saturating_sub(duration);
+        let logged = self.logged_us.map(before);
+        let said = self.start_us.or(self.end_us.map(before));
+        // By a session's own clock (`SET timestamp`) it was another time.
+        let said =
+            said.filter(|said| logged.is_none_or(|logged| said.abs_diff(logged) <= APART_US));
+        self.parsed.stamp = Some(match (said.or(logged), meaning) {
+            (Some(start), _) => Stamp::Exact(start),
+            (None, Meaning::Start) => Stamp::Second(timestamp),
+            (None, Meaning::End) => Stamp::EndSecond(timestamp),
         });
         Headed::Whole(Box::new(self))
     }
