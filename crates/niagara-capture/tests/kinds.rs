@@ -17,6 +17,8 @@ use niagara_capture::{CaptureError, Import, import};
 struct Made {
     summary: Summary,
     lines: Vec<String>,
+    /// The texts of its digests.
+    digests: Vec<String>,
     _folder: tempfile::TempDir,
 }
 
@@ -41,6 +43,7 @@ fn made_of(log: impl AsRef<[u8]>, clients: Vec<ClientsOfUser>) -> Result<Made, C
     Ok(Made {
         summary,
         lines: common::lines(&output),
+        digests: common::digests(&output),
         _folder: folder,
     })
 }
@@ -475,4 +478,142 @@ fn headers_that_cannot_be_read_are_counted_each() {
     let made = made(banner.to_owned() + &log);
     assert_eq!(made.lines.len(), 2, "{:#?}", made.lines);
     assert_eq!(made.summary.loss().pieces, 2, "{:?}", made.summary.dropped);
+}
+
+/// What MySQL writes when it opens its slow log.
+const MYSQL_BANNER: &str = "/usr/sbin/mysqld, Version: 9.7.4 (MySQL Community Server - GPL). started with:\n\
+    Tcp port: 3306  Unix socket: /run/mysqld/mysqld.sock\nTime                 Id Command    Argument\n";
+
+/// An entry of MySQL, `second` seconds after the hour, of this user's session; `before` are lines before its second.
+fn mysql_of(second: u64, (user, id): (&str, u64), before: &str, text: &str) -> String {
+    format!(
+        "# Time: 2026-11-30T23:{:02}:{:02}.000500Z\n# User@Host: {user}[{user}] @ localhost []  Id: {id:5}\n\
+         # Query_time: 0.000500  Lock_time: 0.000001 Rows_sent: 1  Rows_examined: 1\n{before}SET timestamp={};\n{text};\n",
+        second / 60,
+        second % 60,
+        1_796_079_600 + second
+    )
+}
+
+/// MySQL's slow log says a database where it is another one than the log said last, whoever's entry that was.
+#[test]
+fn a_database_that_is_not_said_is_the_one_that_the_log_said_last() {
+    let log = [
+        MYSQL_BANNER.to_owned(),
+        mysql_of(1, ("web", 9), "use tenant_b;\n", "select 'first in b'"),
+        mysql_of(2, ("web", 10), "use tenant_a;\n", "select 'other in a'"),
+        // Its USE was too fast for the log.
+        mysql_of(3, ("web", 9), "", "select 'first in a'"),
+        MYSQL_BANNER.to_owned(),
+        mysql_of(4, ("web", 9), "", "flush slow logs"),
+        mysql_of(5, ("web", 11), "", "select 'in none'"),
+    ];
+    let made = made(log.concat());
+    for [database, text] in [
+        ["tenant_b", "first in b"],
+        ["tenant_a", "other in a"],
+        ["tenant_a", "first in a"],
+        ["", "in none"],
+    ] {
+        let line = made.lines.iter().find(|line| line.contains(text)).unwrap();
+        assert!(line.contains(&format!(" d={database} ")), "{line}");
+    }
+}
+
+/// Numbers of sessions begin again with a restart, which no slow log says, and are given to others.
+#[test]
+fn sessions_end_with_their_server_and_their_user() {
+    let of_before = mysql_of(
+        1,
+        ("web", 8),
+        "",
+        "SET sql_mode='ANSI_QUOTES', autocommit=0",
+    );
+    let secret = |second, user| {
+        mysql_of(
+            second,
+            (user, 8),
+            "",
+            "select v from t where v = \"secret\"",
+        )
+    };
+    let number = |made: &Made, text: &str| -> Vec<String> {
+        let lines = made.lines.iter().filter(|line| line.contains(text));
+        lines
+            .map(|line| line.split(' ').next().unwrap().to_owned())
+            .collect()
+    };
+    for (between, user) in [(MYSQL_BANNER, "web"), ("", "root")] {
+        let log = [
+            MYSQL_BANNER,
+            &of_before,
+            between,
+            &secret(9, user),
+            &secret(10, user),
+        ];
+        let made = made(log.concat());
+        assert_eq!(made.summary.sessions, 2, "{between}{user}");
+        // In no transaction, and by the quotes of everybody.
+        let lines: Vec<&String> = made
+            .lines
+            .iter()
+            .filter(|line| line.contains("secret"))
+            .collect();
+        assert_eq!(lines.len(), 2);
+        assert!(lines.iter().all(|line| !line.contains('T')), "{lines:?}");
+        assert_eq!(number(&made, "secret"), ["1", "1"]);
+        assert!(
+            made.digests.iter().all(|digest| !digest.contains("secret")),
+            "{:?}",
+            made.digests
+        );
+    }
+    // It was told to open its log.
+    let flush = mysql_of(8, ("root", 7), "", "FLUSH SLOW LOGS");
+    let after = mysql_of(9, ("web", 8), "", "select 2");
+    let made = made([MYSQL_BANNER, &of_before, MYSQL_BANNER, &flush, &after].concat());
+    assert_eq!(number(&made, "select 2"), ["0"]);
+}
+
+/// Entries of a client that sets its timestamp, as `mysqlbinlog | mysql` does, are of the time at which they were logged.
+#[test]
+fn a_timestamp_of_the_clients_is_no_time() {
+    let hour = 1_796_079_600_i64;
+    let extra = "# Query_time: 0.000500  Lock_time: 0.000001 Rows_sent: 1  Rows_examined: 1 Start: 1970-01-01T00:16:40.000000Z \
+        End: 1970-01-01T00:16:40.000500Z\n";
+    let usual = "# Query_time: 0.000500  Lock_time: 0.000001 Rows_sent: 1  Rows_examined: 1\n";
+    let of_mysql = [
+        MYSQL_BANNER.to_owned(),
+        mysql_of(1, ("web", 8), "", "select 1"),
+        mysql_of(2, ("web", 8), "", "select 2")
+            .replace(usual, extra)
+            .replace("SET timestamp=1796079602", "SET timestamp=1000"),
+        mysql_of(3, ("web", 8), "", "select 3"),
+    ];
+    let of_mariadb = |second: i64, timestamp: i64| {
+        format!(
+            "# Time: 261130 23:00:{second:02}\n# User@Host: web[web] @ localhost []\n# Thread_id: 8  Schema: shop  QC_hit: No\n\
+             # Query_time: 0.000500  Lock_time: 0.000000  Rows_sent: 1  Rows_examined: 1\n# Rows_affected: 0  Bytes_sent: 60\n\
+             SET timestamp={timestamp};\nselect {second};\n"
+        )
+    };
+    // The first of them is a client's.
+    let mariadb = [
+        of_mariadb(1, 1000),
+        of_mariadb(2, hour + 2),
+        of_mariadb(3, 999),
+    ];
+    for log in [of_mysql.concat(), mariadb.concat()] {
+        let made = made(log);
+        assert_eq!(made.lines.len(), 3);
+        for (place, line) in made.lines.iter().enumerate() {
+            let start = line
+                .split("s=")
+                .nth(1)
+                .and_then(|rest| rest.split(' ').next())
+                .unwrap();
+            let second = start.parse::<i64>().unwrap().div_euclid(1_000_000);
+            assert_eq!(second, hour + 1 + place as i64, "{line}");
+        }
+    }
 }

@@ -312,8 +312,8 @@ fn a_part_and_its_complement_are_the_capture() {
         .add(2, "shop", 150, 10, "SELECT 1")
         .add(1, "", 200, 10, "COMMIT")
         .add(1, "stock", 300, 10, "SELECT a FROM t WHERE id = 7")
-        .add(2, "", 400, 10, "DELETE FROM t WHERE id = 8")
-        .add(1, "", 500, 10, "SELECT b FROM t WHERE id = 9")
+        .add(2, "shop", 400, 10, "DELETE FROM t WHERE id = 8")
+        .add(1, "stock", 500, 10, "SELECT b FROM t WHERE id = 9")
         .add(3, "shop", 600, 10, "SELECT 2");
     let folder = tempfile::tempdir().expect("a folder");
     let capture = log.import(folder.path());

@@ -58,6 +58,8 @@ pub(super) struct Tracker {
     clock: Clock,
     /// The database of the last entry that said one: slow logs say it again only when it differs.
     said: NameId,
+    /// The server has just opened the log.
+    is_opened: bool,
     routines: Routines,
     /// Of a general log, where its server's functions, triggers and views are known.
     inner: Option<Follower<Held>>,
@@ -91,6 +93,7 @@ impl Tracker {
             statements: Statements::default(),
             clock: Clock::default(),
             said: NameId(0),
+            is_opened: false,
             routines: Routines::default(),
             inner: known.map(|stored| Follower::new(stored.clone())),
             suspects: Suspects::default(),
@@ -112,7 +115,13 @@ impl Tracker {
     /// The capture cannot be written.
     pub(crate) fn log_opened(&mut self, dropped: &mut Dropped) -> Result<(), CaptureError> {
         self.end_routines(dropped)?;
-        self.sessions.log_opened();
+        match self.kind {
+            LogKind::Slow => self.is_opened = true,
+            // It has the logins.
+            LogKind::General | LogKind::Traffic => self.sessions.log_opened(),
+        }
+        // It says the next database in any case.
+        self.said = NameId(0);
         Ok(())
     }
 
@@ -164,6 +173,18 @@ impl Tracker {
         dropped: &mut Dropped,
     ) -> Result<Change, CaptureError> {
         let thread = entry.thread.unwrap_or(NO_SESSION);
+        if std::mem::take(&mut self.is_opened) && !reopens(entry) {
+            // No slow log says that the server was restarted, and numbers of sessions begin again.
+            self.sessions.end_all();
+        }
+        let is_other = self.is_of_other_client(entry, thread);
+        let mode = match is_other {
+            true => SqlMode::default(),
+            false => mode,
+        };
+        if is_other {
+            self.sessions.close(thread);
+        }
         let current = Current {
             entry,
             thread,
@@ -205,10 +226,24 @@ impl Tracker {
             }
         }
         let done = self.done(&current)?;
-        Ok(done.unwrap_or_else(|(cause, count)| {
+        let change = done.unwrap_or_else(|(cause, count)| {
             drop_entry((cause, count), entry, file, dropped);
             Change::Nothing
-        }))
+        });
+        Ok(match change {
+            Change::Nothing if is_other => Change::Forget(thread),
+            change => change,
+        })
+    }
+
+    /// Whether a slow log's number of a session is another client's by now: it has no ends of sessions.
+    fn is_of_other_client(&self, entry: &Entry<'_>, thread: u64) -> bool {
+        let user = self.sessions.user(thread).unwrap_or_default();
+        self.kind == LogKind::Slow
+            && entry.command != Command::ChangeUser
+            && user != NameId(0)
+            && !entry.user.is_empty()
+            && self.writer.dictionary().name(user) != entry.user
     }
 
     /// Keeps the statements of routines that nobody does again, as statements of their clients.
@@ -350,7 +385,7 @@ impl Tracker {
         let (text, mode, thread) = (current.entry.text, current.mode, current.thread);
         let skeleton = self.statements.skeleton();
         if let Some(inner) = &mut self.inner {
-            let database = self.sessions.get(thread).0.database;
+            let database = self.sessions.get(thread).database;
             let database = self.writer.dictionary().name(database);
             inner.begin(thread, skeleton, text, mode, database);
         } else {
@@ -366,25 +401,18 @@ impl Tracker {
         }
     }
 
-    /// Whether a session that has just chosen a database is in the one that the log said last: a slow log without a schema in its
-    /// headers says a database where it is another one than the entry before had, whoever wrote that.
-    fn is_as_said(&self, entry: &Entry<'_>) -> bool {
-        self.kind == LogKind::Slow
-            && entry.database.is_none()
-            && !has_failed(entry)
-            && self.said != NameId(0)
-    }
-
     /// Brings what is known of the session up to what the entry says, and says where the event is.
     fn place(&mut self, current: &Current<'_>) -> Place {
         let entry = current.entry;
         self.without_session += u64::from(entry.thread.is_none());
         let user = self.writer.name(entry.user);
-        let (session, is_new) = self.sessions.get(current.thread);
+        let session = self.sessions.get(current.thread);
         if user != NameId(0) {
             session.user = user;
         }
-        if entry.database.is_some() || (is_new && self.kind == LogKind::Slow) {
+        // A slow log without a schema in its headers says a database where it is another one than the log said last, whoever was in
+        // that. Where it says none, the session is in that one, or in none.
+        if entry.database.is_some() || self.kind == LogKind::Slow {
             session.database = self.said;
         }
         let duration = entry.measured.duration_us.unwrap_or(0);
@@ -407,7 +435,7 @@ impl Tracker {
         current: &Current<'_>,
         place: Place,
     ) -> Result<(), CaptureError> {
-        let (session, _) = self.sessions.get(current.thread);
+        let session = self.sessions.get(current.thread);
         let transaction = match kind {
             EventKind::Database => session.transaction.around(),
             _ => Transaction::default(),
@@ -443,7 +471,7 @@ impl Tracker {
         self.log_in(current, login);
         if let Some(client) = current.entry.client {
             let client = self.writer.name(client.to_string().as_bytes());
-            self.sessions.get(current.thread).0.client = client;
+            self.sessions.get(current.thread).client = client;
         }
         self.plain(EventKind::Connect, current, place)?;
         Ok(Ok(Change::Forget(current.thread)))
@@ -452,7 +480,7 @@ impl Tracker {
     fn log_in(&mut self, current: &Current<'_>, login: Login<'_>) {
         let user = self.writer.name(login.user);
         let database = self.writer.name(login.database);
-        let (session, _) = self.sessions.get(current.thread);
+        let session = self.sessions.get(current.thread);
         session.user = user;
         session.database = database;
     }
@@ -471,9 +499,7 @@ impl Tracker {
         let place = self.place(current);
         if !current.entry.text.is_empty() {
             let database = self.writer.name(current.entry.text);
-            self.sessions.get(current.thread).0.database = database;
-        } else if self.is_as_said(current.entry) {
-            self.sessions.get(current.thread).0.database = self.said;
+            self.sessions.get(current.thread).database = database;
         }
         self.plain(EventKind::Database, current, place)?;
         Ok(Ok(Change::Nothing))
@@ -481,7 +507,7 @@ impl Tracker {
 
     fn reset(&mut self, current: &Current<'_>) -> Result<Done, CaptureError> {
         let place = self.place(current);
-        self.sessions.get(current.thread).0.transaction = Default::default();
+        self.sessions.get(current.thread).transaction = Default::default();
         self.plain(EventKind::Reset, current, place)?;
         Ok(Ok(Change::Forget(current.thread)))
     }
@@ -491,11 +517,8 @@ impl Tracker {
         if let Some(login) = Login::parse(current.entry.text).filter(|login| !login.user.is_empty())
         {
             self.log_in(current, login);
-        } else if self.is_as_said(current.entry) {
-            // Or in none: then nothing names a table without its database.
-            self.sessions.get(current.thread).0.database = self.said;
         }
-        self.sessions.get(current.thread).0.transaction = Default::default();
+        self.sessions.get(current.thread).transaction = Default::default();
         self.plain(EventKind::ChangeUser, current, place)?;
         Ok(Ok(Change::Forget(current.thread)))
     }
@@ -508,7 +531,7 @@ impl Tracker {
             return Ok(Err((Cause::Routine, 1)));
         }
         let place = self.place(current);
-        let (session, _) = self.sessions.get(current.thread);
+        let session = self.sessions.get(current.thread);
         let kind = match current.entry.command {
             Command::Prepare if std::mem::take(&mut session.prepares) => {
                 return Ok(Err((Cause::SqlPrepared, 1)));
@@ -616,7 +639,7 @@ impl Tracker {
         let flags = Some(flags.with(ClientFlags::MULTI_STATEMENTS));
         let client = ClientSettings { flags, ..said }.to_string();
         let client = self.writer.name(client.as_bytes());
-        self.sessions.get(thread).0.client = client;
+        self.sessions.get(thread).client = client;
         client
     }
 
@@ -627,11 +650,11 @@ impl Tracker {
             match effect {
                 Effect::Database(name) => {
                     let database = self.writer.name(&name);
-                    self.sessions.get(current.thread).0.database = database;
+                    self.sessions.get(current.thread).database = database;
                 }
                 Effect::SqlMode(list) => mode = mode.with_list(&list),
                 Effect::CharacterSet(name) => {
-                    self.sessions.get(current.thread).0.charset_said = true;
+                    self.sessions.get(current.thread).charset_said = true;
                     mode = mode.with_character_set(&name);
                 }
                 Effect::Autocommit(_) => {}
@@ -645,7 +668,27 @@ impl Tracker {
     }
 }
 
-/// Whether a statement is executed by it.
+/// Whether the entry has told the server to open its log: its sessions go on.
+fn reopens(entry: &Entry<'_>) -> bool {
+    let is_first = |word: &[u8]| starts_with_words(entry.text, word, b"");
+    match entry.command {
+        // COM_REFRESH has no name of its own.
+        Command::Other => true,
+        Command::Query => {
+            is_first(b"flush")
+                || is_first(b"set")
+                    && entry
+                        .text
+                        .windows(SLOW_LOG.len())
+                        .any(|word| word.eq_ignore_ascii_case(SLOW_LOG))
+        }
+        _ => false,
+    }
+}
+
+/// How the variables of the slow log begin.
+const SLOW_LOG: &[u8] = b"slow_query_log";
+
 /// How the client of an entry came; none where it does not say, and of a dump program, which is no part of the application.
 fn way_of(entry: &Entry<'_>) -> Option<Way> {
     match entry.command {
@@ -656,6 +699,7 @@ fn way_of(entry: &Entry<'_>) -> Option<Way> {
     }
 }
 
+/// Whether a statement is executed by it.
 fn is_statement(command: Command) -> bool {
     matches!(command, Command::Query | Command::Execute)
 }

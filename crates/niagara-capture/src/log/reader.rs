@@ -197,6 +197,10 @@ impl<R: Read> LogReader<R> {
                         self.window.consume(length);
                         self.began = true;
                         self.skipping = false;
+                        if self.kind == LogKind::Slow {
+                            // After a restart their numbers are those of others: what has quotes is hidden rather.
+                            self.modes.clear();
+                        }
                         return Ok(Next::Banner);
                     }
                     None if eof => {

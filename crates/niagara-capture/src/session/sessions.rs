@@ -53,20 +53,29 @@ impl Sessions {
         self.reopened = true;
     }
 
-    /// The session of this number, a new one if there is none. True for a new one.
-    pub fn get(&mut self, thread: u64) -> (&mut Session, bool) {
+    /// The server was started: all sessions of before have ended.
+    pub(crate) fn end_all(&mut self) {
+        self.open.clear();
+        self.highest = 0;
+    }
+
+    /// The user of the session of this number.
+    pub(crate) fn user(&self, thread: u64) -> Option<NameId> {
+        self.open.get(&thread).map(|session| session.user)
+    }
+
+    /// The session of this number, a new one if there is none.
+    pub fn get(&mut self, thread: u64) -> &mut Session {
         if std::mem::take(&mut self.reopened)
             && thread < self.highest
             && !self.open.contains_key(&thread)
         {
             // Numbers begin again with a restart, which ends all sessions.
-            self.open.clear();
-            self.highest = 0;
+            self.end_all();
         }
         self.highest = self.highest.max(thread);
         self.seen += 1;
-        let is_new = !self.open.contains_key(&thread);
-        if is_new {
+        if !self.open.contains_key(&thread) {
             self.make_room();
         }
         let session = self.open.entry(thread).or_insert_with(|| {
@@ -85,7 +94,7 @@ impl Sessions {
             }
         });
         session.seen = self.seen;
-        (session, is_new)
+        session
     }
 
     /// The session has ended, if there is one.
@@ -112,7 +121,7 @@ mod tests {
     #[test]
     fn a_number_is_used_again_after_a_restart() {
         let mut sessions = Sessions::default();
-        let number = |sessions: &mut Sessions, thread| sessions.get(thread).0.number;
+        let number = |sessions: &mut Sessions, thread| sessions.get(thread).number;
         assert_eq!(number(&mut sessions, 7), 0);
         assert_eq!(number(&mut sessions, 9), 1);
         // Told to flush its logs: 9 continues.

@@ -89,3 +89,19 @@ pub fn lines(path: &Path) -> Vec<String> {
         .expect("a whole capture");
     lines
 }
+
+/// The texts of the digests of all statements.
+pub fn digests(path: &Path) -> Vec<String> {
+    let mut digests = Vec::new();
+    CaptureReader::open(path)
+        .expect("a capture")
+        .for_each(|event, dictionary| {
+            if let Some(id) = event.template {
+                let digest = dictionary.digest(dictionary.template(id).digest);
+                digests.push(String::from_utf8_lossy(&digest.text).into_owned());
+            }
+            Ok::<(), CaptureError>(())
+        })
+        .expect("a whole capture");
+    digests
+}
