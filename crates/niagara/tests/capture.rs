@@ -690,6 +690,24 @@ fn mistakes_are_named_with_remedies() {
     refused(&mut command, &["--from noon", "2026-"]);
 }
 
+/// It is `stop` that makes the file of a capture without a length.
+#[test]
+fn options_of_the_file_are_refused_without_a_length() {
+    let place = Place::new();
+    for option in [
+        &["-o", "x.capture"][..],
+        &["--force"],
+        &["--keep-log"],
+        &["--sql-mode", "ANSI_QUOTES"],
+    ] {
+        let mut command = place.niagara(&["capture", "start", "--socket", "nowhere.sock"]);
+        let said = command.args(option).output().expect("niagara starts");
+        let told = String::from_utf8_lossy(&said.stderr);
+        assert_eq!(said.status.code(), Some(2), "{option:?}: {told}");
+        assert!(told.contains("--for"), "{option:?}: {told}");
+    }
+}
+
 #[test]
 fn ctrl_c_leaves_no_half_capture() {
     let place = Place::new();

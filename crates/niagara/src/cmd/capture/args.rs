@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Arg, Args, Subcommand, ValueEnum};
 use jiff::tz::TimeZone;
 use niagara_capture::client::{
     ClientSettings, ClientsOfUser, Knowledge, UnknownCharset, UnknownFlag,
@@ -254,8 +254,9 @@ pub struct AdviseArgs {
 #[command(before_help = "Examples:
   niagara capture start --socket /run/mysqld/mysqld.sock --for 10m -o shop.capture
   niagara capture start --socket /run/mysqld/mysqld.sock --max-size 4G   (until `niagara capture stop`)")]
+#[command(mut_args(with_length))]
 pub struct StartArgs {
-    /// Capture for this long, then make the capture; without it the capture continues until `capture stop`
+    /// Capture for this long, then make the capture; without it the capture continues until `capture stop`, which names the file
     #[arg(long = "for", value_name = "TIME", value_parser = duration)]
     pub length: Option<Duration>,
     #[command(flatten)]
@@ -269,6 +270,26 @@ pub struct StartArgs {
     pub keep_log: bool,
     #[command(flatten)]
     pub connect: ConnectArgs,
+}
+
+/// Options for the file that a capture becomes: without its length `capture stop` makes that.
+const OF_THE_FILE: [&str; 8] = [
+    "output",
+    "force",
+    "keep_log",
+    "time_zone",
+    "sql_mode",
+    "client_flags",
+    "charset",
+    "max_loss",
+];
+
+/// Refuses these options without the length.
+fn with_length(arg: Arg) -> Arg {
+    match OF_THE_FILE.contains(&arg.get_id().as_str()) {
+        true => arg.requires("length"),
+        false => arg,
+    }
 }
 
 /// What a capture may take.
