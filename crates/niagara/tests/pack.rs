@@ -160,6 +160,15 @@ fn live_shop_is_packed_and_tuned_elsewhere() {
         "{stderr}"
     );
 
+    // Known before anything is captured.
+    let words = ["--for", "1h", "--min-free", "900T", "--yes"];
+    let (code, _, stderr) = run(&mut pack(&existing, &words));
+    assert_eq!(code, Some(1));
+    assert!(
+        stderr.contains("MB are to stay free") && !stderr.contains("capturing"),
+        "{stderr}"
+    );
+
     let (code, _, stderr) = run(&mut pack(&existing, &["--for", "1s", "--yes"]));
     assert_eq!(code, Some(1));
     assert!(stderr.contains("no statement was captured"), "{stderr}");
@@ -229,6 +238,7 @@ fn live_shop_is_packed_and_tuned_elsewhere() {
     ] {
         assert!(stdout.contains(words), "no {words} in\n{stdout}");
     }
+    damaged(&existing);
     packed_by_hand(&existing);
     tuned_elsewhere(existing);
 }
@@ -314,6 +324,24 @@ fn killed_pack(existing: &Existing, settings: &str) {
     });
     holder.quit();
     std::fs::remove_dir_all(part).expect("removed");
+}
+
+/// A pack that something has happened to is refused, also by those who only look at it.
+fn damaged(existing: &Existing) {
+    let folder = existing.place.folder.path();
+    let whole = std::fs::read(folder.join("shop.niagara")).expect("the pack");
+    let mut other = whole.clone();
+    // In the dump, which is the first member.
+    other[700] ^= 1;
+    for (name, bytes) in [
+        ("other.niagara", &other[..]),
+        ("short.niagara", &whole[..whole.len() - 2000]),
+    ] {
+        std::fs::write(folder.join(name), bytes).expect("written");
+        let (code, stdout, stderr) = run(&mut existing.place.niagara(&["pack", "--show", name]));
+        assert_eq!(code, Some(1), "{stdout}\n{stderr}");
+        assert!(stderr.contains(name) && stderr.contains("copy"), "{stderr}");
+    }
 }
 
 /// Data and capture that were made before are packed as they are; an unprepared backup is refused before anything is done.

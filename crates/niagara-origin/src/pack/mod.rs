@@ -15,7 +15,7 @@ pub use elsewhere::{TablesElsewhere, tables_elsewhere};
 pub use manifest::{
     LeftOut, MANIFEST_FORMAT, MachineFacts, Manifest, Member, PackedDatabase, ServerFacts,
 };
-pub use reader::{PackFolder, manifest_of, unpack};
+pub use reader::{PackFolder, checked_manifest, unpack};
 pub use sizes::{DatabaseSize, database_sizes, databases, table_count};
 pub use writer::PackWriter;
 

@@ -70,12 +70,60 @@ impl PackFolder {
     }
 }
 
-/// What the pack at `path` says of itself.
+/// What the pack at `path` says of itself, once all of it was read and is what was packed.
 ///
 /// # Errors
-/// It cannot be read, is no pack, or was never finished.
-pub fn manifest_of(path: &Path) -> Result<Manifest> {
-    Ok(read_manifest(path)?.0)
+/// It cannot be read, is no whole pack, or its content is not what was packed.
+pub fn checked_manifest(path: &Path) -> Result<Manifest> {
+    let (manifest, _) = read_manifest(path)?;
+    let mut archive = Archive::new(BufReader::new(File::open(path)?));
+    let mut taken = 0;
+    let mut check = || -> Result<()> {
+        for entry in archive.entries()? {
+            let mut entry = entry?;
+            let Some(member) = member_of(&entry, &manifest)? else {
+                continue;
+            };
+            let mut content = HashingReader::of(&mut entry);
+            io::copy(&mut content, &mut io::sink())?;
+            content.check(member)?;
+            taken += 1;
+        }
+        all_taken(taken, &manifest)
+    };
+    check()
+        .with_context(|| format!("{} is damaged", path.display()))
+        .remedy("copy it again, or make it again by `niagara pack`")?;
+    Ok(manifest)
+}
+
+/// The member that an entry is; none of the manifest itself.
+fn member_of<'m>(
+    entry: &Entry<'_, BufReader<File>>,
+    manifest: &'m Manifest,
+) -> Result<Option<&'m Member>> {
+    let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
+    if name == MANIFEST {
+        return Ok(None);
+    }
+    let known = [CAPTURE, CONFIG, DUMP, DATA_FILE, DATA_FOLDER];
+    // Statistics lie beside their dump.
+    let known = known.contains(&name.strip_suffix(ENDING).unwrap_or(&name));
+    let member = manifest.members.iter().find(|member| member.name == name);
+    match member.filter(|_| known) {
+        Some(member) => Ok(Some(member)),
+        None => bail!("its manifest does not know the member {name}"),
+    }
+}
+
+fn all_taken(taken: usize, manifest: &Manifest) -> Result<()> {
+    if taken != manifest.members.len() {
+        bail!(
+            "{taken} of its {} members are there",
+            manifest.members.len()
+        );
+    }
+    Ok(())
 }
 
 /// The manifest, and its digest.
@@ -132,7 +180,9 @@ pub fn unpack(path: &Path, cache: &Cache, tell: &mut dyn FnMut(&str)) -> Result<
         let unpacked = take_members(&mut archive, &manifest, place.path());
         unpacked
             .with_context(|| format!("cannot unpack {} to {}", path.display(), packs.display()))
-            .remedy("make room there, or copy the pack again")?;
+            .remedy(
+                "copy the pack again where its content differs; make room where the disk is full",
+            )?;
         write_private(
             &place.path().join(MANIFEST),
             &serde_json::to_vec_pretty(&manifest)?,
@@ -150,27 +200,13 @@ fn take_members(
     let mut taken = 0;
     for entry in archive.entries()? {
         let mut entry = entry?;
-        let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
-        if name == MANIFEST {
+        let Some(member) = member_of(&entry, manifest)? else {
             continue;
-        }
-        let known = [CAPTURE, CONFIG, DUMP, DATA_FILE, DATA_FOLDER];
-        // Statistics lie beside their dump.
-        let known = known.contains(&name.strip_suffix(ENDING).unwrap_or(&name));
-        let member = manifest.members.iter().find(|member| member.name == name);
-        let Some(member) = member.filter(|_| known) else {
-            bail!("its manifest does not know the member {name}");
         };
         take_member(&mut entry, member, place)?;
         taken += 1;
     }
-    if taken != manifest.members.len() {
-        bail!(
-            "{taken} of its {} members are there",
-            manifest.members.len()
-        );
-    }
-    Ok(())
+    all_taken(taken, manifest)
 }
 
 fn take_member(
@@ -178,10 +214,7 @@ fn take_member(
     member: &Member,
     place: &Path,
 ) -> Result<()> {
-    let mut content = HashingReader {
-        entry,
-        hash: Sha256::new(),
-    };
+    let mut content = HashingReader::of(entry);
     if member.name == DATA_FOLDER {
         let mut archive = Archive::new(zstd::Decoder::new(&mut content)?);
         archive.set_preserve_mtime(true);
@@ -198,16 +231,30 @@ fn take_member(
         file.flush()?;
     }
     io::copy(&mut content, &mut io::sink())?;
-    if hex::encode(content.hash.finalize()) != member.sha256 {
-        bail!("the content of {} is not what was packed", member.name);
-    }
-    Ok(())
+    content.check(member)
 }
 
 /// The content of a member on its way out of the pack.
 struct HashingReader<'a, 'b> {
     entry: &'a mut Entry<'b, BufReader<File>>,
     hash: Sha256,
+}
+
+impl<'a, 'b> HashingReader<'a, 'b> {
+    fn of(entry: &'a mut Entry<'b, BufReader<File>>) -> Self {
+        Self {
+            entry,
+            hash: Sha256::new(),
+        }
+    }
+
+    /// Whether what was read is the member's content.
+    fn check(self, member: &Member) -> Result<()> {
+        if hex::encode(self.hash.finalize()) != member.sha256 {
+            bail!("the content of {} is not what was packed", member.name);
+        }
+        Ok(())
+    }
 }
 
 impl Read for HashingReader<'_, '_> {

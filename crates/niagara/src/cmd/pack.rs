@@ -20,7 +20,7 @@ use niagara_origin::data::{DataKind, DataSource};
 use niagara_origin::pack::{
     CAPTURE, CONFIG, DATA_FILE, DATA_FOLDER, DUMP, DatabaseSize, Dump, DumpLimits, DumpState,
     LeftOut, MANIFEST_FORMAT, MachineFacts, Manifest, PackWriter, PackedDatabase, ServerFacts,
-    TablesElsewhere, database_sizes, databases, dump_program, manifest_of, table_count,
+    TablesElsewhere, checked_manifest, database_sizes, databases, dump_program, table_count,
     tables_elsewhere,
 };
 use niagara_origin::statistics::{ENDING, OptimizerStatistics, statistics_of};
@@ -155,6 +155,7 @@ pub fn run(mut args: PackArgs) -> Result<ExitCode> {
     let mut target = Target::running(&args.connect, naming)?;
     let plan = plan(&args, &mut target)?;
     tell_plan(&args, &plan);
+    check_room(&args, &plan)?;
     if args.capture.is_none() {
         let (told, admin) = to_agree(args.limits.log_file.as_deref(), target.admin)?;
         target.admin = admin;
@@ -367,6 +368,28 @@ fn tell_plan(args: &PackArgs, plan: &Plan) {
             args.output.display()
         );
     }
+}
+
+/// Refuses a disk that is too full for the dump: said after the capture, that would be lost.
+fn check_room(args: &PackArgs, plan: &Plan) -> Result<()> {
+    let output = std::path::absolute(&args.output)?;
+    let folder = output.parent().unwrap_or(Path::new("/"));
+    let disk = nix::sys::statvfs::statvfs(folder)
+        .with_context(|| format!("cannot tell the free space of {}", folder.display()))
+        .remedy("name a file in another folder by --output")?;
+    let free = disk.blocks_available() * disk.fragment_size();
+    let needed = match args.data {
+        Some(_) => 0,
+        None => (plan.bytes() as f64 * COMPRESSED) as u64,
+    };
+    if free < needed + args.limits.min_free {
+        bail!(
+            "{} has {} MB free; the pack takes about {} MB, and {} MB are to stay free",
+            folder.display(), free >> 20, needed >> 20, args.limits.min_free >> 20;
+            remedy: "name a file on another disk by --output, or --min-free for less"
+        );
+    }
+    Ok(())
 }
 
 /// Whose writers a dump of this database keeps waiting: only a transaction reads a table without a lock.
@@ -722,7 +745,7 @@ fn machine(folder: &Path) -> MachineFacts {
 }
 
 fn show(pack: &Path) -> Result<ExitCode> {
-    let manifest = manifest_of(pack)?;
+    let manifest = checked_manifest(pack)?;
     let began = jiff::Timestamp::from_second(manifest.began).context("the time of the pack")?;
     say!("{} ({})", manifest.server.version, manifest.server.comment);
     say!(
