@@ -35,7 +35,7 @@ pub fn ratio(e: &Estimate) -> String {
 }
 
 fn ratio_in(e: &Estimate, digits: usize) -> String {
-    match e.ratio.is_finite() {
+    match e.ratio.is_finite() && !e.is_of_nothing() {
         true => format!("× {:.digits$}", e.ratio),
         false => format!("× {NOTHING}"),
     }
@@ -309,7 +309,9 @@ mod tests {
         assert_eq!(of(1.00904, 0.99999, 1.01817), "× 1.009 [0.999, 1.019]");
         assert_eq!(of(0.93, 0.85, 1.003), "× 0.93 [0.85, 1.01]");
         assert_eq!(of(0.99, 0.98, 1.0), "× 0.990 [0.980, 1.000]");
-        assert_eq!(of(1.0, 0.0, f64::INFINITY), "× 1.00 (no interval)");
+        assert_eq!(of(1.02, 0.0, f64::INFINITY), "× 1.02 (no interval)");
+        // Of no duel.
+        assert_eq!(of(1.0, 0.0, f64::INFINITY), "× – (no interval)");
         assert_eq!(of(f64::NAN, 0.0, f64::INFINITY), "× – (no interval)");
     }
 

@@ -77,6 +77,9 @@ pub(crate) fn tune_headline(tune: &TuneSummary) -> String {
             },
             unseen(&total.goal.figure(&total.judged().estimate))
         ),
+        None if total.judged().estimate.is_of_nothing() => {
+            format!("{server}: nothing is measured yet for {load}")
+        }
         None => format!("{server}: not judged yet for {load}: {found} so far ({duels})"),
     }
 }
@@ -241,6 +244,9 @@ pub(crate) fn compare_headline(compare: &CompareSummary) -> String {
             "A difference between {b} and {a} was not detected for {load}: {found} ({duels}); {}",
             unseen(&compare.comparison.goal.figure(estimate))
         ),
+        None if estimate.is_of_nothing() => {
+            format!("{b} and {a} are not compared yet for {load}: nothing is measured")
+        }
         None => format!("{b} and {a} are not judged yet for {load}: {found} so far ({duels})"),
     }
 }

@@ -35,6 +35,11 @@ impl Estimate {
         Self::from_log(centre, centre - z * std_err, centre + z * std_err)
     }
 
+    /// Whether nothing was measured: an empty sample's ratio is 1, between no bounds.
+    pub fn is_of_nothing(&self) -> bool {
+        self.ratio == 1.0 && self.low <= 0.0 && self.high.is_infinite()
+    }
+
     /// Whether this ratio lies within the interval, its ends included.
     pub fn holds(&self, ratio: f64) -> bool {
         (self.low..=self.high).contains(&ratio)

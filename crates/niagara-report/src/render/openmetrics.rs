@@ -145,6 +145,8 @@ fn figures(comparison: &Comparison) -> impl Iterator<Item = (&'static str, Estim
     ]
     .into_iter()
     .filter_map(|(name, estimate)| Some((name, estimate?)))
+    // Zero duels are no sample of 1.
+    .filter(|(_, estimate)| !estimate.is_of_nothing())
 }
 
 fn bounds(out: &mut OpenMetrics, name: &str, labels: &[Label<'_>], estimate: &Estimate) {
