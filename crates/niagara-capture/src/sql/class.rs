@@ -153,7 +153,9 @@ fn class(text: &[u8]) -> Class {
         b"commit" => Class::Commit,
         b"rollback" if memchr::memmem::find(text, b" to ").is_none() => Class::Rollback,
         b"set"
-            if second == b"global" || second == b"persist" || text.starts_with(b"set @@global") =>
+            if matches!(second, b"global" | b"persist" | b"persist_only")
+                || text.starts_with(b"set @@global")
+                || text.starts_with(b"set @@persist") =>
         {
             Class::Server
         }
@@ -169,6 +171,14 @@ fn class(text: &[u8]) -> Class {
         b"lock" | b"unlock" => Class::Lock,
         b"prepare" | b"execute" | b"deallocate" => Class::Prepared,
         b"drop" if second == b"prepare" => Class::Prepared,
+        b"analyze"
+            if !matches!(
+                second,
+                b"" | b"table" | b"tables" | b"local" | b"no_write_to_binlog"
+            ) =>
+        {
+            analyzed(text)
+        }
         b"create" | b"alter" | b"drop" | b"rename" | b"truncate" | b"optimize" | b"analyze"
         | b"repair" | b"check" | b"checksum" => Class::Ddl,
         b"flush" | b"kill" | b"shutdown" | b"reset" | b"purge" | b"stop" | b"start" | b"change"
@@ -178,6 +188,16 @@ fn class(text: &[u8]) -> Class {
         b"" if text.is_empty() => Class::Empty,
         _ => Class::Other,
     }
+}
+
+/// MariaDB's `ANALYZE FORMAT = JSON SELECT …` executes the statement.
+fn analyzed(text: &[u8]) -> Class {
+    let rest = &text[b"analyze".len()..];
+    let statement = match rest.strip_prefix(b" format = ") {
+        Some(rest) => rest.iter().position(|&b| b == b' ').map(|end| &rest[end..]),
+        None => Some(rest),
+    };
+    statement.map_or(Class::Other, class)
 }
 
 fn select(text: &[u8]) -> Class {
@@ -248,6 +268,22 @@ mod tests {
             ),
             ("begin not atomic select ?", Class::Write),
             ("use other", Class::Use),
+            ("set persist x = ?", Class::Server),
+            ("set persist_only x = ?", Class::Server),
+            ("set @@persist_only.x = ?", Class::Server),
+            ("analyze table t", Class::Ddl),
+            ("analyze local table t", Class::Ddl),
+            ("analyze no_write_to_binlog table t", Class::Ddl),
+            ("analyze select a from t", Class::Read),
+            ("analyze(select ?)", Class::Read),
+            ("analyze format = json select a from t", Class::Read),
+            ("analyze format = ? select a from t", Class::Read),
+            ("analyze format = json update t set a = ?", Class::Write),
+            ("analyze select a from t for update", Class::Write),
+            ("analyze with a as(select ?) select * from a", Class::Read),
+            ("analyze delete from t", Class::Write),
+            ("analyze", Class::Ddl),
+            ("analyze format = json", Class::Other),
             ("prepare p from ?", Class::Prepared),
             ("", Class::Empty),
             ("selec bad syntax", Class::Other),
