@@ -35,6 +35,8 @@ const SERVERS: [&[u8]; 9] = [
     b"connection",
     b"wrapper",
 ];
+/// Words before options in a string, whose values need no quotes: of CONNECT.
+const OPTIONS: [&[u8]; 1] = [b"option_list"];
 /// Words of statements about accounts.
 const ACCOUNTS: [&[u8]; 4] = [b"user", b"grant", b"role", b"instance"];
 
@@ -126,8 +128,10 @@ fn is_password(text: &[u8], place: usize, carries: bool) -> Option<bool> {
         let is_set = value.is_some() || begins_word(next, &[b"for", b"to"]);
         return Some(is_set && !is_column);
     }
-    let reaches = has_word(tail(before), &SERVERS);
-    Some((has_value || begins_string(next)) && reaches)
+    let before = tail(before);
+    let is_option = value.is_some_and(|value| !begins_end(value)) && has_word(before, &OPTIONS);
+    let reaches = has_word(before, &SERVERS);
+    Some(((has_value || begins_string(next)) && reaches) || is_option)
 }
 
 /// Whether "identified" at `place` stands before a password, or a hash of one; none: another word.
@@ -160,6 +164,11 @@ fn skip_filler(mut text: &[u8]) -> &[u8] {
 fn begins_string(text: &[u8]) -> bool {
     let escapes = text.iter().take_while(|&&byte| byte == b'\\').count();
     matches!(text.get(escapes), Some(b'\'' | b'"'))
+}
+
+/// Whether options in a string end here, or one of them does.
+fn begins_end(text: &[u8]) -> bool {
+    matches!(text.first(), None | Some(b',' | b'\'' | b'"'))
 }
 
 fn begins_word(text: &[u8], words: &[&[u8]]) -> bool {
@@ -263,6 +272,9 @@ mod tests {
             "insert into h values ('START REPLICA USER=''u'' PASSWORD=''x''')",
             // What other servers are reached by.
             "create table t (a int) engine=connect option_list='user=u,password=\"x\"'",
+            "create table t (a int) engine=connect option_list='user=u,password=Tiger42,host=h'",
+            "alter table t option_list='Password = Tiger42'",
+            "insert into h values ('alter table t option_list=''password=x,user=u''')",
             "create table t (a int) engine=spider comment='wrapper \"mysql\", password \"x\"'",
         ] {
             assert!(reveals(text.as_bytes(), false), "{text}");
@@ -300,6 +312,8 @@ mod tests {
             "insert into text values ('a species is identified by \"its\" leaves')",
             "insert into text values ('{\"password\": \"x\"}')",
             "insert into mail values ('Your password: x')",
+            "create table t (a int) comment='user=u,password=x'",
+            "alter table t option_list='user=u,password=,host=h'",
             "select passwords, identified from t where a='by'",
             "create procedure p() begin update users set password='x'; end",
             "select passwor",
