@@ -61,13 +61,23 @@ impl Charset {
     }
 }
 
+/// In a list of modes: those that were set before.
+pub(super) const WHAT_IT_WAS: &[u8] = b"@@SQL_MODE";
+/// In place of a list of modes: nobody knows which.
+pub(super) const UNKNOWN: &[u8] = b"?";
+
+/// The bits of modes with ANSI_QUOTES: that, POSTGRESQL, ORACLE, MSSQL, DB2, MAXDB, ANSI. Source: sql/sql_class.h of MariaDB.
+const ANSI_BITS: u64 = 1 << 2 | 1 << 8 | 1 << 9 | 1 << 10 | 1 << 11 | 1 << 12 | 1 << 18;
+const NO_BACKSLASH_BIT: u64 = 1 << 20;
+
 /// A word that is no mode of the server's.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown sql_mode {0:?}: expected modes as @@sql_mode shows them, joined by commas")]
 pub struct UnknownMode(String);
 
 impl SqlMode {
-    /// The mode after `sql_mode` was set to this list; the character set stays. Unknown words are passed over.
+    /// The mode after `sql_mode` was set to this list of an [`Effect`](super::Effect); the character set stays. Unknown words are
+    /// passed over.
     pub(crate) fn with_list(self, list: &[u8]) -> SqlMode {
         let mut mode = SqlMode {
             charset: self.charset,
@@ -78,7 +88,18 @@ impl SqlMode {
                 b"ANSI" | b"ANSI_QUOTES" | b"DB2" | b"MAXDB" | b"MSSQL" | b"ORACLE"
                 | b"POSTGRESQL" => mode.ansi_quotes = true,
                 b"NO_BACKSLASH_ESCAPES" => mode.no_backslash_escapes = true,
-                _ => {}
+                WHAT_IT_WAS => {
+                    mode.ansi_quotes |= self.ansi_quotes;
+                    mode.no_backslash_escapes |= self.no_backslash_escapes;
+                }
+                // What is in double quotes may be a literal, and is hidden as one.
+                UNKNOWN => mode.no_backslash_escapes |= self.no_backslash_escapes,
+                word => {
+                    let word = std::str::from_utf8(word).unwrap_or_default();
+                    let bits: u64 = word.parse().unwrap_or_default();
+                    mode.ansi_quotes |= bits & ANSI_BITS != 0;
+                    mode.no_backslash_escapes |= bits & NO_BACKSLASH_BIT != 0;
+                }
             }
         }
         mode
@@ -103,5 +124,32 @@ impl FromStr for SqlMode {
             }
         }
         Ok(SqlMode::default().with_list(text.as_bytes()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_says_the_mode() {
+        let plain = SqlMode::default();
+        let ansi = plain.with_list(b"ANSI_QUOTES");
+        let both = ansi.with_list(b"@@sql_mode,no_backslash_escapes");
+        for (before, list, expected) in [
+            (plain, "STRICT_ALL_TABLES,ansi", (true, false)),
+            (both, "", (false, false)),
+            (both, "@@SQL_MODE", (true, true)),
+            (both, "?", (false, true)),
+            (ansi, "@@sql_mode,STRICT_ALL_TABLES", (true, false)),
+            (ansi, "0", (false, false)),
+            (plain, "4", (true, false)),
+            (plain, "1048576", (false, true)),
+            (plain, "2", (false, false)),
+        ] {
+            let mode = before.with_list(list.as_bytes());
+            let read = (mode.ansi_quotes, mode.no_backslash_escapes);
+            assert_eq!(read, expected, "{list}");
+        }
     }
 }
