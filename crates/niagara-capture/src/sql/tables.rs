@@ -1,115 +1,223 @@
 //! The tables that a digest's text names, without parsing it.
 
-/// Words that a table's name follows.
-const BEFORE: [&[u8]; 6] = [
-    b"from",
-    b"join",
-    b"update",
-    b"into",
+use super::byte::{is_space, is_word};
+
+/// Words before a table's name that are no part of it.
+const FILLERS: [&[u8]; 12] = [
     b"table",
-    b"straight_join",
-];
-/// Words that follow those and are no names.
-const NO_NAMES: [&[u8]; 12] = [
-    b"select",
-    b"lateral",
+    b"tables",
+    b"into",
+    b"only",
     b"ignore",
     b"low_priority",
+    b"high_priority",
     b"delayed",
     b"if",
+    b"not",
     b"exists",
-    b"set",
+    b"lateral",
+];
+/// Words in the place of a name that are none.
+const NO_NAMES: [&[u8]; 13] = [
+    b"select",
+    b"with",
     b"values",
+    b"value",
+    b"row",
+    b"set",
+    b"on",
     b"dual",
     b"outfile",
     b"dumpfile",
+    b"view",
+    b"status",
+    b"from",
+];
+/// Words that end a list of tables: commas behind them bring none.
+const ENDS: [&[u8]; 15] = [
+    b"set",
+    b"where",
+    b"group",
+    b"order",
+    b"having",
+    b"limit",
+    b"window",
+    b"values",
+    b"value",
+    b"union",
+    b"except",
+    b"intersect",
+    b"procedure",
+    b"for",
+    b"lock",
+];
+/// Statements about several tables.
+const OF_SEVERAL: [&[u8]; 9] = [
+    b"drop",
+    b"lock",
+    b"optimize",
+    b"analyze",
+    b"check",
+    b"checksum",
+    b"repair",
+    b"flush",
+    b"truncate",
 ];
 
-/// The tables that the text of a digest names after FROM, JOIN, UPDATE, INTO, TABLE, in their order and each once.
+/// What is between two parentheses.
+#[derive(Default, Clone, Copy)]
+struct Level {
+    /// A name comes next.
+    expects: bool,
+    /// Another one comes behind a comma.
+    lists: bool,
+    /// Its SELECT was there.
+    selects: bool,
+}
+
+/// The tables that the text of a digest names, in their order and each once.
 ///
-/// What is in parentheses after FROM, and aliases, are no names; a common table expression is taken for a table.
+/// Aliases, columns and functions are no names; a common table expression is taken for a table.
 pub fn tables_of(text: &[u8]) -> Vec<String> {
     let tokens = tokens(text);
+    let first = tokens.first().copied().unwrap_or_default();
     let mut tables: Vec<String> = Vec::new();
+    let mut outer: Vec<Level> = Vec::new();
+    let mut level = Level::default();
     let mut at = 0;
-    while at < tokens.len() {
-        let token = tokens[at];
+    while let Some(&token) = tokens.get(at) {
+        let before = at.checked_sub(1).map_or(&b""[..], |before| tokens[before]);
         at += 1;
-        if !BEFORE.contains(&token) {
+        match token {
+            b"(" => {
+                outer.push(Level {
+                    expects: false,
+                    ..level
+                });
+                // A join in parentheses, if anything.
+                level = Level {
+                    lists: level.expects,
+                    expects: level.expects,
+                    selects: false,
+                };
+                continue;
+            }
+            b")" => {
+                level = outer.pop().unwrap_or_default();
+                continue;
+            }
+            b"," => {
+                level.expects = level.lists;
+                continue;
+            }
+            _ => {}
+        }
+        if level.expects && FILLERS.contains(&token) {
             continue;
         }
-        // `FROM a, b AS c`: names after commas too, until another word of the grammar comes.
-        while let Some((name, next)) = name_at(&tokens, at) {
-            if !tables.contains(&name) {
+        let expected = std::mem::take(&mut level.expects);
+        if expected && is_name(token) && !NO_NAMES.contains(&token) {
+            let (name, next) = name_at(&tokens, at - 1);
+            at = next;
+            // In a list of tables a parenthesis makes it a function.
+            let is_function = level.lists && tokens.get(at) == Some(&&b"("[..]);
+            if !is_function && !tables.contains(&name) {
                 tables.push(name);
             }
-            at = next;
-            // An alias.
-            if tokens.get(at) == Some(&&b"as"[..]) {
-                at += 2;
-            } else if tokens.get(at + 1) == Some(&&b","[..]) {
-                at += 1;
+            continue;
+        }
+        match token {
+            b"select" => {
+                level.selects = true;
+                level.lists = false;
             }
-            if tokens.get(at) != Some(&&b","[..]) || token != b"from" {
-                break;
+            b"from" if first == b"show" => {
+                level.expects = matches!(
+                    before,
+                    b"columns" | b"fields" | b"index" | b"indexes" | b"keys"
+                );
             }
-            at += 1;
+            // Of functions otherwise: `trim(? from a)`.
+            b"from" if outer.is_empty() || level.selects => {
+                level.expects = true;
+                level.lists = true;
+            }
+            b"join" => level.expects = true,
+            b"straight_join" => level.expects = level.lists,
+            b"update" if !matches!(before, b"key" | b"for" | b"on") => {
+                level.expects = true;
+                level.lists = true;
+            }
+            b"into" => level.expects = !level.selects,
+            b"table" | b"tables" => {
+                level.expects = first != b"show" || before == b"create";
+                level.lists = OF_SEVERAL.contains(&first);
+            }
+            // Functions have these names too.
+            b"insert" | b"replace" | b"truncate" if before != b"or" => {
+                level.expects = tokens.get(at) != Some(&&b"("[..]);
+            }
+            token if ENDS.contains(&token) => level.lists = false,
+            _ => {}
         }
     }
     tables
 }
 
-/// A name, perhaps with its database before it, and the place behind it.
-fn name_at(tokens: &[&[u8]], mut at: usize) -> Option<(String, usize)> {
-    while tokens
-        .get(at)
-        .is_some_and(|token| NO_NAMES[2..7].contains(token))
-    {
-        at += 1;
+fn is_name(token: &[u8]) -> bool {
+    token[0] == b'`' || is_word(token[0])
+}
+
+/// The name at this place, perhaps with its database before it, and the place behind it.
+fn name_at(tokens: &[&[u8]], at: usize) -> (String, usize) {
+    let name = plain(tokens[at]);
+    match tokens.get(at + 1..) {
+        Some([b".", second, ..]) if is_name(second) => {
+            (format!("{name}.{}", plain(second)), at + 3)
+        }
+        _ => (name, at + 1),
     }
-    let is_name = |token: &&[u8]| {
-        (token[0] == b'`' || super::byte::is_word(token[0])) && !NO_NAMES.contains(token)
-    };
-    let mut name = plain(tokens.get(at).copied().filter(is_name)?);
-    at += 1;
-    if tokens.get(at) == Some(&&b"."[..]) {
-        let second = tokens.get(at + 1).copied().filter(is_name)?;
-        name = format!("{name}.{}", plain(second));
-        at += 2;
-    }
-    // A function.
-    if tokens.get(at) == Some(&&b"("[..]) && tokens.get(at.wrapping_sub(2)) != Some(&&b"into"[..]) {
-        return None;
-    }
-    Some((name, at))
 }
 
 fn plain(token: &[u8]) -> String {
-    String::from_utf8_lossy(token)
-        .trim_matches('`')
-        .replace("``", "`")
+    let inside = token.strip_prefix(b"`").unwrap_or(token);
+    let inside = inside.strip_suffix(b"`").unwrap_or(inside);
+    String::from_utf8_lossy(inside).replace("``", "`")
 }
 
-/// Words, quoted names, and single bytes of everything else.
+/// Words, quoted names, and single bytes of everything else but hints.
 fn tokens(text: &[u8]) -> Vec<&[u8]> {
     let mut tokens = Vec::new();
     let mut at = 0;
     while at < text.len() {
-        let byte = text[at];
-        let end = match byte {
-            b'`' => memchr::memchr(b'`', &text[at + 1..]).map_or(text.len(), |i| at + i + 2),
-            _ if super::byte::is_word(byte) => {
-                let rest = text[at..].iter();
-                at + rest.take_while(|&&b| super::byte::is_word(b)).count()
+        let rest = &text[at..];
+        let length = match rest {
+            [b'`', ..] => quoted(rest),
+            [b'/', b'*', inside @ ..] => {
+                at += memchr::memmem::find(inside, b"*/").map_or(rest.len(), |end| end + 4);
+                continue;
             }
-            _ => at + 1,
+            _ => rest.iter().take_while(|&&b| is_word(b)).count().max(1),
         };
-        if !super::byte::is_space(byte) {
-            tokens.push(&text[at..end]);
+        if !is_space(rest[0]) {
+            tokens.push(&rest[..length]);
         }
-        at = end;
+        at += length;
     }
     tokens
+}
+
+/// How long the name in backticks is that `text` begins with.
+fn quoted(text: &[u8]) -> usize {
+    let mut end = 1;
+    while let Some(found) = memchr::memchr(b'`', &text[end..]) {
+        end += found + 1;
+        if text.get(end) != Some(&b'`') {
+            return end;
+        }
+        end += 1;
+    }
+    text.len()
 }
 
 #[cfg(test)]
@@ -132,6 +240,77 @@ mod tests {
             ("insert ignore into t values(...)", &["t"]),
             ("update low_priority t set a = ?", &["t"]),
             ("delete from t where a in(...)", &["t"]),
+            (
+                "insert into t19(a) values(...) on duplicate key update b = ?",
+                &["t19"],
+            ),
+            ("load data infile ? into table t32", &["t32"]),
+            ("select extract(year from d) from t", &["t"]),
+            (
+                "select trim(leading ? from y),(select max(z) from t2) from t",
+                &["t2", "t"],
+            ),
+            ("update t5, t6 set a = ?, b = ?", &["t5", "t6"]),
+            (
+                "update t5 as x join t6 y using(a), t7 set a = ?",
+                &["t5", "t6", "t7"],
+            ),
+            ("update /*+ BKA(t) */ ignore t set a = ?", &["t"]),
+            ("insert t44(a) values(...)", &["t44"]),
+            (
+                "insert ignore t44 select insert(a, ?, ?, b) from t45",
+                &["t44", "t45"],
+            ),
+            (
+                "replace low_priority t44 set a = replace(a, ?, ?)",
+                &["t44"],
+            ),
+            ("truncate t20", &["t20"]),
+            ("truncate table t20", &["t20"]),
+            ("select truncate(a, ?) from t", &["t"]),
+            (
+                "select * from t22 left join(t23 cross join t24) on a = b",
+                &["t22", "t23", "t24"],
+            ),
+            (
+                "select * from(a, b c),(select ? from d) e, f order by a, b",
+                &["a", "b", "d", "f"],
+            ),
+            (
+                "select * from((a join b) join c) where a in(...), x",
+                &["a", "b", "c"],
+            ),
+            (
+                "select straight_join a, b from t straight_join u",
+                &["t", "u"],
+            ),
+            ("select * from t for update skip locked", &["t"]),
+            (
+                "select a from t where b in(select b from u), v",
+                &["t", "u"],
+            ),
+            ("select a into @x from t", &["t"]),
+            ("select a from t into outfile ?", &["t"]),
+            ("select * from json_table(a, ?) j, t", &["t"]),
+            ("delete t1, t2 from t1 join t2", &["t1", "t2"]),
+            ("create table if not exists t(a int, b int)", &["t"]),
+            ("create or replace table t(a int)", &["t"]),
+            ("create or replace view v as select * from t", &["t"]),
+            (
+                "create table t(a timestamp on update current_timestamp)",
+                &["t"],
+            ),
+            ("alter table t add a int, add b int", &["t"]),
+            ("drop table if exists a, b", &["a", "b"]),
+            ("lock tables a read, b write", &["a", "b"]),
+            ("show full columns from t from db", &["t"]),
+            ("show tables from db", &[]),
+            ("show table status from db like ?", &[]),
+            ("show create table t", &["t"]),
+            ("with a as(select * from t) select * from a", &["t", "a"]),
+            ("select a from `x``y`", &["x`y"]),
+            ("select a from `", &[""]),
+            ("", &[]),
             ("select ?", &[]),
         ] {
             assert_eq!(tables_of(text.as_bytes()), expected, "{text}");
