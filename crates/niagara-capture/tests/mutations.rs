@@ -131,7 +131,7 @@ fn any_bytes_are_a_statement() {
             if random.random_bool(0.7) {
                 text.extend_from_slice(PIECES.choose(&mut random).copied().unwrap_or(b"'"));
             } else {
-                let words: [&[u8]; 12] = [
+                let words: [&[u8]; 20] = [
                     b"select ",
                     b"in (",
                     b"values ",
@@ -144,6 +144,14 @@ fn any_bytes_are_a_statement() {
                     b"@a",
                     b"t.1",
                     b"with a as (",
+                    b"(",
+                    b"value (",
+                    b"row (",
+                    b"_utf8 ",
+                    b"date ",
+                    b"?",
+                    b"set @@sql_mode = concat(",
+                    b"`a``",
                 ];
                 text.extend_from_slice(words.choose(&mut random).copied().unwrap_or(b"1"));
             }

@@ -5,6 +5,8 @@ use std::ops::Range;
 
 use super::byte::{is_executable, is_space, is_word};
 use super::cut::{COMMENT, LITERAL};
+use super::lists::Lists;
+use super::sign::takes_sign;
 
 /// Longest text of a digest, in bytes.
 const MAX_TEXT: usize = 16 << 10;
@@ -43,16 +45,14 @@ struct Writer {
     last: Last,
     /// Executable comments that are open: their end is no operator.
     open: u32,
-    /// `IN` or `VALUES` was the last word.
-    list: bool,
-    /// Since `VALUES`: its rows.
+    lists: Lists,
     rows: Option<Rows>,
-    depth: u32,
 }
 
-/// The rows of `VALUES`, by their places in what is written.
-#[derive(Default)]
+/// The rows of a list, by their places in what is written.
 struct Rows {
+    /// Parentheses that are open around them.
+    depth: u32,
     start: usize,
     before: Option<Range<usize>>,
 }
@@ -121,43 +121,72 @@ impl Writer {
     }
 
     fn word(&mut self, word: &[u8]) {
-        self.space_before(Last::Word);
-        let start = self.out.len();
-        self.out.extend(word.iter().map(u8::to_ascii_lowercase));
-        self.last = Last::Word;
-        let word = &self.out[start..];
-        self.list = matches!(word, b"in" | b"values" | b"value");
-        if matches!(word, b"values" | b"value") {
-            self.rows = Some(Rows::default());
-            self.depth = 0;
-        } else if self.depth == 0 {
-            self.rows = None;
+        self.write_word(word);
+        if !self.lists.word(word) {
+            self.end_rows();
         }
     }
 
-    /// A name in quotes: without them where it needs none.
+    fn write_word(&mut self, word: &[u8]) {
+        self.space_before(Last::Word);
+        self.out.extend(word.iter().map(u8::to_ascii_lowercase));
+        self.last = Last::Word;
+    }
+
+    /// Something else than a row follows here.
+    fn end_rows(&mut self) {
+        let depth = self.lists.depth();
+        self.rows.take_if(|rows| depth <= rows.depth);
+    }
+
+    /// A name in quotes: without them where it needs none, else in backticks.
     fn name(&mut self, text: &[u8], at: usize, quote: u8) -> usize {
-        let inside = &text[at + 1..];
-        let length = memchr::memchr(quote, inside).unwrap_or(inside.len());
-        let name = &inside[..length];
+        let start = at + 1;
+        let mut from = start;
+        let end = loop {
+            match memchr::memchr(quote, &text[from..]).map(|found| from + found) {
+                Some(found) if text.get(found + 1) == Some(&quote) => from = found + 2,
+                found => break found.unwrap_or(text.len()),
+            }
+        };
+        let name = &text[start..end];
         if !name.is_empty() && name.iter().all(|&b| is_word(b)) {
-            self.word(name);
+            self.write_word(name);
         } else {
             self.space_before(Last::Word);
             self.out.push(b'`');
-            self.out.extend_from_slice(name);
+            let mut rest = name;
+            while let [byte, behind @ ..] = rest {
+                self.out.push(*byte);
+                if *byte == b'`' {
+                    self.out.push(b'`');
+                }
+                // A quote in it is doubled.
+                rest = match *byte == quote {
+                    true => behind.get(1..).unwrap_or_default(),
+                    false => behind,
+                };
+            }
             self.out.push(b'`');
             self.last = Last::Word;
-            self.list = false;
         }
-        (at + 1 + length + 1).min(text.len())
+        self.lists.other();
+        self.end_rows();
+        (end + 1).min(text.len())
     }
 
     fn literal(&mut self) {
         self.drop_sign();
-        self.space_before(Last::Literal);
-        self.out.push(b'?');
+        // Literals of a list that stood together when the statement was cut are one already; a comment or a sign was between these.
+        if self.lists.is_list() && self.out.ends_with(b"?,") {
+            self.out.pop();
+        } else {
+            self.space_before(Last::Literal);
+            self.out.push(b'?');
+        }
         self.last = Last::Literal;
+        self.lists.literal();
+        self.end_rows();
     }
 
     /// `= -?` is `= ?`: a sign after what no operand ends belongs to the literal.
@@ -205,32 +234,44 @@ impl Writer {
         match byte {
             b'(' => {
                 self.space_before(Last::Open);
-                if self.depth == 0
-                    && let Some(rows) = &mut self.rows
-                {
-                    rows.start = self.out.len();
+                let (depth, start) = (self.lists.depth(), self.out.len());
+                let is_row = self.lists.open();
+                match &mut self.rows {
+                    Some(rows) if rows.depth == depth => rows.start = start,
+                    None if is_row => {
+                        self.rows = Some(Rows {
+                            depth,
+                            start,
+                            before: None,
+                        });
+                    }
+                    _ => {}
                 }
-                self.depth += 1;
                 self.out.push(b'(');
                 self.last = Last::Open;
             }
             b')' => self.close(),
             b',' => {
+                self.lists.comma();
                 self.space_before(Last::Close);
                 self.out.push(b',');
                 self.last = Last::Close;
             }
             b'.' => {
+                self.lists.other();
                 self.out.push(b'.');
                 self.last = Last::Tight;
             }
             b';' => {
+                self.lists.other();
                 self.space_before(Last::Close);
                 self.out.push(b';');
                 self.last = Last::Operator;
                 self.rows = None;
             }
             byte => {
+                self.lists.other();
+                self.end_rows();
                 self.space_before(Last::Operator);
                 self.out.push(byte);
                 self.last = Last::Operator;
@@ -239,27 +280,23 @@ impl Writer {
     }
 
     fn close(&mut self) {
-        // What is around the list of rows ends: no row follows.
-        if self.depth == 0 {
-            self.rows = None;
-        }
-        self.depth = self.depth.saturating_sub(1);
-        // The parts of a list were joined when the statement was cut, as far as they were literals.
-        if self.list && self.out.ends_with(b"(?") {
+        // What is around the rows ends: no row follows.
+        self.end_rows();
+        // The parts of a list were joined, as far as they were literals.
+        if self.lists.is_list() && self.out.ends_with(b"(?") {
             self.out.truncate(self.out.len() - 1);
             self.out.extend_from_slice(b"...");
         }
         self.out.push(b')');
         self.last = Last::Close;
-        if self.depth == 0 {
-            self.list = false;
-            self.join_rows();
-        }
+        self.lists.close();
+        self.join_rows();
     }
 
     /// Drops a row that reads as the one before it.
     fn join_rows(&mut self) {
-        let Some(rows) = &mut self.rows else {
+        let depth = self.lists.depth();
+        let Some(rows) = self.rows.as_mut().filter(|rows| rows.depth == depth) else {
             return;
         };
         // A sign that was dropped may have been the row's first byte.
@@ -282,39 +319,6 @@ impl Writer {
         self.out
     }
 }
-
-/// Whether a sign behind this text belongs to the literal that follows: no operand ends here.
-pub(crate) fn takes_sign(before: &[u8]) -> bool {
-    if let None | Some(b'(' | b',' | b'=' | b'<' | b'>' | b'*' | b'/' | b'%' | b'-' | b'+') =
-        before.last()
-    {
-        return true;
-    }
-    let start = before
-        .iter()
-        .rposition(|&byte| !is_word(byte))
-        .map_or(0, |place| place + 1);
-    let word = &before[start..];
-    SIGNED.iter().any(|known| word.eq_ignore_ascii_case(known))
-}
-
-/// Words behind which a sign belongs to a literal.
-const SIGNED: [&[u8]; 14] = [
-    b"select",
-    b"where",
-    b"and",
-    b"or",
-    b"not",
-    b"between",
-    b"then",
-    b"else",
-    b"when",
-    b"return",
-    b"on",
-    b"having",
-    b"interval",
-    b"limit",
-];
 
 #[cfg(test)]
 mod tests {
@@ -359,6 +363,90 @@ mod tests {
                     "SELECT * FROM (VALUES (NOW()),(NOW()), (NOW())) t WHERE a IN (1,2)",
                 ],
             ),
+            (
+                "select sum(if(status in(...), ?, ?)) from o",
+                &[
+                    "select sum(if(status in (1,2),1,0)) from o",
+                    "select sum(if(status in (3),-1,?)) from o",
+                ],
+            ),
+            (
+                "select * from t order by field(id in(...), ?, ?), ?",
+                &["select * from t order by field(id in (1,2), 0, 1), 3"],
+            ),
+            (
+                "select * from t where a in(...)",
+                &[
+                    "select * from t where a in (1 /* x */, 2)",
+                    "select * from t where a in (3, - 4,- 5)",
+                    "select * from t where a in (?, ?,-?)",
+                    "select * from t where a in (_utf8 'x', null, date '2024-01-01', -0x1f)",
+                ],
+            ),
+            (
+                "select * from t where(a, b) in((...))",
+                &[
+                    "select * from t where (a,b) in ((1,2),(3,4))",
+                    "select * from t where (a,b) in ((1,2) /* x */, (3,4))",
+                ],
+            ),
+            (
+                "select * from t where(a, b) in((f(?), ?))",
+                &["select * from t where (a,b) in ((f(1),2),(f(3),4))"],
+            ),
+            (
+                "insert into t values(?, now(), ?)",
+                &[
+                    "insert into t values (1, now(), null)",
+                    "insert into t values (null, now(), 5, true)",
+                    "insert into t values (1,now(),1),(null,now(),default)",
+                ],
+            ),
+            (
+                "insert into t values(? + ?)",
+                &[
+                    "insert into t values (1+1,2)",
+                    "insert into t values (1+1,2),(2+5,3)",
+                    "insert into t values (1+1,2),(2+5,3) , (3+1,1)",
+                ],
+            ),
+            (
+                "insert into t values row(...)",
+                &[
+                    "insert into t values row(1,2)",
+                    "insert into t values row(1,2), row(3,4)",
+                ],
+            ),
+            (
+                "select concat(values(a), values(a))",
+                &["select concat(values(a), values(a))"],
+            ),
+            (
+                "update t set a = ?, b = ? where id = ?",
+                &[
+                    "update t set a=null, b=default where id=?",
+                    "update t set a=5,b=- 6 where id =7",
+                ],
+            ),
+            (
+                "select a & ?, a ^ ?, a | ?, a div ? from t where a like ? order by ?",
+                &[
+                    "select a & -1, a ^ -1, a|-1, a div -1 from t where a like -1 order by -1",
+                    "select a & 1, a ^ 1, a|1, a div 1 from t where a like 'x' order by 1",
+                ],
+            ),
+            (
+                "select ?, ?",
+                &["select _gbk'a', _utf8 'b'", "select 'a',_utf8\"b\""],
+            ),
+            (
+                "select * from t where a > ? and b = ?",
+                &[
+                    "select * from t where a>98765.5and b=1",
+                    "select * from t where a>1e5and b=1",
+                ],
+            ),
+            ("select `a``b`, `a\"b`", &["select `a``b`, `a\"b`"]),
             ("values(now())))", &["values (now()),(now())))"]),
             (
                 "insert into t values(?, now())",
@@ -387,10 +475,43 @@ mod tests {
             ("select a from t", "select b from t"),
             ("select 1 from t for update", "select 1 from t"),
             ("select a=1", "select a>=1"),
+            ("select if(a in (1,2),1)", "select if(a in (1,2),1,0)"),
+            ("select a in (1), 5", "select a in (1), 5, 6"),
+            ("select f(a in (1), 2)", "select f(a in (1, 2))"),
+            ("select value, 1", "select value, 1, 2, 3"),
+            (
+                "select substring(value, 5)",
+                "select substring(value, 1, 10)",
+            ),
+            ("select `a``b`", "select a b"),
+            (
+                "select a from t where b is null",
+                "select a from t where b is true",
+            ),
+            (
+                "select a from t order by null",
+                "select a from t order by 1",
+            ),
+            ("select a in (select 1)", "select a in (select 1, 2)"),
+            ("select a - -1", "select a"),
             ("select /*+ BKA(t) */ 1 from t", "select 1 from t"),
         ] {
             assert_ne!(digest(one), digest(other));
         }
+    }
+
+    #[test]
+    fn one_name_in_two_kinds_of_quotes_is_one() {
+        let ansi = SqlMode {
+            ansi_quotes: true,
+            ..SqlMode::default()
+        };
+        let mut cut = Cut::default();
+        cut.read(br#"select "a b", "a""b", "a`b", "c""#, ansi);
+        assert_eq!(
+            digest_text(cut.for_digest()),
+            br#"select `a b`, `a"b`, `a``b`, c"#
+        );
     }
 
     #[test]
@@ -406,6 +527,11 @@ mod tests {
             b"/*+",
             b"-",
             b"values()",
+            b"values(1),values",
+            b"values (1))),((2),(",
+            b"in ((((1)),2)",
+            b"```",
+            b"`a``",
             b"@",
             b"@'",
         ] {
