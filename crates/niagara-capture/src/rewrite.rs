@@ -315,8 +315,8 @@ pub struct ProxyRule {
 
 /// The highest number that a replacement can refer to.
 const MAX_GROUP: usize = 9;
-/// A literal as a client may write it: quoted, with or without what says its character set, or a number, with its sign.
-const LITERAL_PATTERN: &str = r#"(?:[_\w]*'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*"|[-+]?[\w.]+)"#;
+/// A literal as a client may write it: quoted, with or without what says its character set or type, or a number, with its sign.
+const LITERAL_PATTERN: &str = r#"(?:\w*\s*'(?:[^'\\]|\\.|'')*'|\w*\s*"(?:[^"\\]|\\.|"")*"|[-+]?[\w.]+)"#;
 /// Comments are matched whatever they say.
 const COMMENT_PATTERN: &str = r"\s*(?:/\*.*?\*/)?\s*";
 
@@ -431,6 +431,18 @@ mod tests {
             r"SELECT a.b FROM t FORCE INDEX (i) WHERE e = \3 AND c = \1 AND d IN (\2) LIMIT \4"
         );
         assert_eq!(proxy_rule(captured, "SELECT ?10"), None);
+    }
+
+    #[test]
+    fn a_proxys_rule_finds_the_statement_that_it_was_made_of() {
+        for captured in [
+            "SELECT a FROM t WHERE b = -5 AND c IN (1, 2, 3) AND d = 'it''s' LIMIT 10",
+            "SELECT a FROM t WHERE b = DATE '2026-01-01' AND c = _binary 'x' AND d = _utf8mb4\"y\"",
+        ] {
+            let rule = proxy_rule(captured.as_bytes(), "SELECT ?1").expect("a rule");
+            let pattern = regex::Regex::new(&rule.pattern).expect("a pattern");
+            assert!(pattern.is_match(captured), "{captured}: {}", rule.pattern);
+        }
     }
 
     #[test]

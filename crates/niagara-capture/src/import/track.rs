@@ -564,7 +564,8 @@ impl Tracker {
             true => Vec::new(),
             false => effect_of(class, text),
         };
-        let autocommit = effects.iter().find_map(|effect| match effect {
+        // Of several the last one counts.
+        let autocommit = effects.iter().rev().find_map(|effect| match effect {
             Effect::Autocommit(on) => Some(*on),
             _ => None,
         });
