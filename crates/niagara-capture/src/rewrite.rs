@@ -316,7 +316,8 @@ pub struct ProxyRule {
 /// The highest number that a replacement can refer to.
 const MAX_GROUP: usize = 9;
 /// A literal as a client may write it: quoted, with or without what says its character set or type, or a number, with its sign.
-const LITERAL_PATTERN: &str = r#"(?:\w*\s*'(?:[^'\\]|\\.|'')*'|\w*\s*"(?:[^"\\]|\\.|"")*"|[-+]?[\w.]+)"#;
+const LITERAL_PATTERN: &str =
+    r#"(?:\w*\s*'(?:[^'\\]|\\.|'')*'|\w*\s*"(?:[^"\\]|\\.|"")*"|[-+]?[\w.]+)"#;
 /// Comments are matched whatever they say.
 const COMMENT_PATTERN: &str = r"\s*(?:/\*.*?\*/)?\s*";
 

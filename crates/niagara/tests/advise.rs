@@ -4,6 +4,8 @@ mod common;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
 
 use common::shop::{niagara, shop, shop_of, text};
 use niagara_model::Summary;
@@ -194,6 +196,47 @@ fn duels_decide_what_is_handed_over() {
         "{first}: {poor_replay}"
     );
     assert!(out.lines().count() < 45, "one screen: {out}");
+}
+
+/// What was counted is handed over when the duels are stopped, or everything would have to be counted again.
+#[test]
+fn ctrl_c_in_the_duels_keeps_what_was_counted() {
+    let statements: Vec<(String, u64, u64)> = (0..200)
+        .map(|i| {
+            let select = format!("SELECT id FROM customer WHERE email = 'u{i}@example.org'");
+            (select, 3000, 1)
+        })
+        .collect();
+    let folder = shop(&statements);
+    let told = folder.path().join("told");
+    let mut advising = Command::new(env!("CARGO_BIN_EXE_niagara"))
+        .current_dir(folder.path())
+        .args(["advise", "--capture", "shop.capture", "--data", "shop.sql"])
+        .args(["--budget", "30m"])
+        .stdout(fs::File::create(folder.path().join("out")).expect("a file"))
+        .stderr(fs::File::create(&told).expect("a file"))
+        .spawn()
+        .expect("niagara starts");
+    let advice = folder.path().join("niagara-advice/shop");
+    common::wait_until("duels", Duration::from_secs(300), || {
+        let ended = advising.try_wait().expect("a child");
+        assert_eq!(ended, None, "{}", text(&fs::read(&told).expect("a file")));
+        advice.join("duels").is_dir()
+    });
+    let pid = i32::try_from(advising.id()).expect("a pid");
+    common::signal(pid, nix::sys::signal::Signal::SIGINT);
+    let status = advising.wait().expect("its end");
+    assert_eq!(status.code(), Some(130));
+    let out = text(&fs::read(folder.path().join("out")).expect("a file"));
+    assert!(out.contains("the duels were stopped on request"), "{out}");
+    let json = fs::read_to_string(advice.join("advice.json")).expect("written");
+    let json: Value = common::document::read(&json);
+    assert!(has_caution(&json, "proof_failed") && json["proof"].is_null());
+    let schema = fs::read_to_string(advice.join("deploy/schema.sql")).expect("written");
+    assert!(
+        schema.contains("idx_email") && schema.contains("not proven"),
+        "{schema}"
+    );
 }
 
 /// Whether an advice has a caution of this code.

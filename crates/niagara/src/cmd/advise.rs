@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use clap::Args;
 use niagara_capture::file::CaptureReader;
-use niagara_error::{Explain as _, Remedy as _, bail};
+use niagara_error::{Explain as _, Explanation, Remedy as _, anyhow, bail};
 use niagara_lab::quantity::bytes;
 use niagara_lab::{Data, Origin};
 use niagara_queries::{Advice, Limits, report, schema};
@@ -18,7 +18,7 @@ use niagara_server::{Cache, Cancel, Cancelled, sweep_stale};
 
 use self::prove::{ProofRun, SHORTEST, alpha, in_database};
 use crate::counting::{QueryCount, QueryFindings};
-use crate::interrupt::on_ctrl_c;
+use crate::interrupt::{exit_code, on_ctrl_c};
 use crate::json::{self, Document, Printed};
 use crate::load_args::is_pack;
 use crate::origin::origin;
@@ -119,7 +119,13 @@ pub fn run(mut args: AdviseArgs) -> Result<ExitCode> {
         true => json::print(&advice)?,
         false => say_text!("{}", report::text(&advice, Some(&folder))),
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(exit_code(cancel.is_cancelled(), true))
+}
+
+/// Why duels show nothing that were stopped.
+fn stopped() -> Explanation {
+    anyhow!("the duels were stopped on request"; remedy: "the same command continues them")
+        .explain()
 }
 
 /// What counting finds, and what duels show of it.
@@ -181,7 +187,11 @@ fn counted_and_proven(
         };
         match proving.prove(&advice, of_set, terminal) {
             Ok(proof) => advice.take_proof(proof),
-            Err(error) if is_stopped(&error) => return Err(error),
+            // What was counted took its time, and is handed over as what it is.
+            Err(error) if is_stopped(&error) => {
+                advice.without_proof(stopped());
+                return Ok(advice);
+            }
             Err(error) => {
                 // What stood in the way of the one stands in the way of the other.
                 advice.without_proof(error.explain());
@@ -193,7 +203,7 @@ fn counted_and_proven(
     if let Some(setting) = setting.filter(|_| left >= SHORTEST) {
         match proving.prove_setting(&advice, &setting, left, terminal) {
             Ok(trial) => advice.take_setting_trial(trial),
-            Err(error) if is_stopped(&error) => return Err(error),
+            Err(error) if is_stopped(&error) => advice.without_setting_trial(stopped()),
             Err(error) => advice.without_setting_trial(error.explain()),
         }
     }
