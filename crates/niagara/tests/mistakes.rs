@@ -298,6 +298,26 @@ fn an_option_that_the_server_refuses_is_shown_with_its_words() {
     );
 }
 
+/// Before a server is started with it, and before any time passes.
+#[test]
+fn a_mistyped_variable_is_answered_with_the_one_that_was_meant() {
+    refused(
+        &[
+            "compare",
+            "base",
+            "cfg.innodb_flush_neighbours=0",
+            "--table-size",
+            "1000",
+            "--budget",
+            "1h",
+        ],
+        &[
+            "mariadb-10.11 has no variable innodb_flush_neighbours",
+            "did you mean innodb_flush_neighbors?",
+        ],
+    );
+}
+
 #[test]
 fn a_server_named_by_a_relative_path_is_the_same_study_from_anywhere() {
     let place = Place::new();

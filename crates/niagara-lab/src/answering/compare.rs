@@ -13,6 +13,7 @@ use crate::answering::build_note::{Noted, build_notes, wrong_build};
 use crate::answering::compare::changed_plans::changed_plans;
 use crate::answering::compare::couples::recalled_couples;
 use crate::answering::compare::identical_first::identical_duels;
+use crate::answering::compare::mistyped::refuse_mistyped;
 use crate::answering::compare::upgrade::{releases, upgrade};
 use crate::answering::comparison::comparison;
 use crate::answering::deployment::{Part, deployment, of_transport, rewrites};
@@ -39,6 +40,7 @@ use crate::variants::variant::Variant;
 mod changed_plans;
 pub(crate) mod couples;
 mod identical_first;
+mod mistyped;
 mod upgrade;
 
 /// How a comparison is decided.
@@ -284,6 +286,9 @@ impl<'a> CompareRun<'a> {
 
 impl Measuring for CompareRun<'_> {
     fn prepare(&mut self, study: &mut Study, observer: &mut dyn Observer) -> Result<()> {
+        for side in [&self.options.a, &self.options.b] {
+            refuse_mistyped(self.bench, side)?;
+        }
         observer.see(Event::Announced(Announced::Compare(&self.plan)));
         if let Some(choice) = self.options.rate {
             let (a, goal) = (&self.options.a, self.options.goal);

@@ -61,6 +61,11 @@ impl ServerOptions {
         is_silent || self.0.find(name) != Known::Unknown
     }
 
+    /// The names of its variables, with underscores.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.defaults.keys().map(String::as_str)
+    }
+
     /// Whether an option takes `value`; it does where the server does not tell what it takes.
     pub fn takes_value(&self, name: &str, value: &str) -> bool {
         self.0.takes_value(name, value)
