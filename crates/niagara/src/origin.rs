@@ -1,7 +1,8 @@
 //! From the command line to what of the user's own server is the start.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::os::unix::fs::FileTypeExt as _;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use niagara_error::{Remedy as _, bail};
@@ -89,12 +90,18 @@ fn running(address: &str, user: Option<&str>) -> Result<ConfigSource> {
     Ok(ConfigSource::Running(running))
 }
 
+/// Whether a socket is there; a host may have any name without a slash.
+fn is_socket(path: &Path) -> bool {
+    path.metadata()
+        .is_ok_and(|found| found.file_type().is_socket())
+}
+
 /// Options of a running server that is named by the path of its socket or by HOST:PORT.
 ///
 /// # Errors
 /// A port that is none.
 pub fn at_address(address: &str, mut at: ConnectArgs) -> Result<ConnectArgs> {
-    if address.contains('/') {
+    if address.contains('/') || is_socket(Path::new(address)) {
         at.socket = Some(PathBuf::from(address));
     } else if let Ok(address) = address.parse::<SocketAddr>() {
         at.host = Some(address.ip().to_string());
@@ -113,4 +120,25 @@ pub fn at_address(address: &str, mut at: ConnectArgs) -> Result<ConnectArgs> {
         }
     }
     Ok(at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_without_a_slash_is_a_socket_where_one_is() {
+        // In the current folder, where the user names it by its name alone.
+        let name = format!("niagara-{}.sock", std::process::id());
+        let host = at_address(&name, connect_args()).expect("an address");
+        assert_eq!((host.socket, host.host), (None, Some(name.clone())));
+        let listener = std::os::unix::net::UnixListener::bind(&name);
+        let socket = at_address(&name, connect_args());
+        std::fs::remove_file(&name).expect("removed");
+        drop(listener);
+        assert_eq!(
+            socket.expect("an address").socket,
+            Some(PathBuf::from(name))
+        );
+    }
 }
