@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::catalog::{
-    Abilities, Catalog, Index, IndexKind, IndexPart, Table, TableName, ValueKind,
+    Abilities, Catalog, Index, IndexKind, IndexPart, Table, TableName, ValueKind, folded,
 };
 use crate::statement::{Asks, Block, Structure, Term};
 pub use drops::{Drop, DropReason, IndexUse, Kept, KeptReason, drops};
@@ -245,7 +245,7 @@ fn of_table(
     let mut names: BTreeSet<String> = table
         .indexes
         .iter()
-        .map(|index| index.name.to_lowercase())
+        .map(|index| folded(&index.name))
         .collect();
     for candidate in &mut candidates {
         candidate.name = free_name(&candidate.parts, &mut names);
@@ -271,7 +271,7 @@ fn free_name(parts: &[IndexPart], taken: &mut BTreeSet<String>) -> String {
         .collect();
     let mut name = base.clone();
     let mut number = 2;
-    while !taken.insert(name.to_lowercase()) {
+    while !taken.insert(folded(&name)) {
         name = format!("{base}_{number}");
         number += 1;
     }
@@ -304,10 +304,7 @@ fn needless(parts: &[IndexPart], shape: &Shape, table: &Table) -> Option<NotTrie
     let found = shape.found_by();
     let unique = table.indexes.iter().find(|index| {
         let is_given = |part: &IndexPart| {
-            part.prefix.is_none()
-                && found
-                    .iter()
-                    .any(|column| *column == part.column.to_lowercase())
+            part.prefix.is_none() && found.iter().any(|column| *column == folded(&part.column))
         };
         index.unique && index.kind == IndexKind::Ordered && index.parts.iter().all(is_given)
     });

@@ -49,17 +49,21 @@ pub fn without_marks(text: &str) -> String {
     out
 }
 
-/// The length of a mark such as `<cache>` at the beginning of `text`; none where it is a comparison.
+/// The length of a mark such as `<cache>` at the beginning of `text`; none where it is a comparison, which has a space behind it.
 fn mark(text: &str) -> Option<usize> {
-    let inner = &text[1..];
-    let end = inner.find('>')?;
-    let name = &inner[..end];
-    // A comparison has a space behind it.
-    let is_name = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '`')
-        && name
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || " _,.`".contains(c));
-    is_name.then_some(end + 2)
+    let bytes = text.as_bytes();
+    if !matches!(bytes.get(1), Some(b'a'..=b'z' | b'`')) {
+        return None;
+    }
+    let mut at = 1;
+    loop {
+        match *bytes.get(at)? {
+            b'>' => return Some(at + 1),
+            b'`' => at = end_of_quotes(bytes, at, b'`'),
+            byte if byte.is_ascii_alphanumeric() || b" _,.".contains(&byte) => at += 1,
+            _ => return None,
+        }
+    }
 }
 
 fn end_of_quotes(bytes: &[u8], start: usize, quote: u8) -> usize {
@@ -122,6 +126,7 @@ mod tests {
                 "select '<cache>' , \"/* x */\"",
             ),
             ("select <expr_cache><`s`.`t`.`a`>(1)", "select (1)"),
+            ("select <expr_cache><`s`.`Öl-Fässer`.`>`>(1)", "select (1)"),
         ] {
             assert_eq!(without_marks(text), expected);
         }

@@ -42,6 +42,17 @@ impl fmt::Display for TableName {
     }
 }
 
+/// A name without its letter case, which the server folds in every alphabet.
+pub(crate) fn folded(name: &str) -> String {
+    // Letter by letter: `str::to_lowercase` looks at a letter's neighbours, and the server does not.
+    name.chars().flat_map(char::to_lowercase).collect()
+}
+
+/// Whether two names are the same, whatever their letter case.
+pub(crate) fn is_same_name(a: &str, b: &str) -> bool {
+    folded(a) == folded(b)
+}
+
 /// A name for statements, in backticks.
 pub fn quote(name: &str) -> String {
     format!("`{}`", name.replace('`', "``"))
@@ -234,14 +245,14 @@ impl Table {
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.columns
             .iter()
-            .find(|column| column.name.eq_ignore_ascii_case(name))
+            .find(|column| is_same_name(&column.name, name))
     }
 
     /// An index by its name.
     pub fn index(&self, name: &str) -> Option<&Index> {
         self.indexes
             .iter()
-            .find(|index| index.name.eq_ignore_ascii_case(name))
+            .find(|index| is_same_name(&index.name, name))
     }
 
     /// The primary key.
@@ -359,8 +370,8 @@ impl Catalog {
         };
         self.tables.get(&name).or_else(|| {
             self.tables.values().find(|table| {
-                table.name.database.eq_ignore_ascii_case(&name.database)
-                    && table.name.table.eq_ignore_ascii_case(&name.table)
+                is_same_name(&table.name.database, &name.database)
+                    && is_same_name(&table.name.table, &name.table)
             })
         })
     }

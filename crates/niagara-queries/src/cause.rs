@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::catalog::{Catalog, IndexKind, Table, TableName, ValueKind};
+use crate::catalog::{Catalog, IndexKind, Table, TableName, ValueKind, is_same_name};
 use crate::plan::{Access, Plan, TableAccess};
 use crate::statement::{Asks, Block, Operand, Structure, Term, Use};
 use crate::work::Work;
@@ -380,7 +380,7 @@ impl Place<'_> {
             let first = index.parts.first();
             index.kind == IndexKind::Ordered
                 && index.visible
-                && first.is_some_and(|part| part.column.eq_ignore_ascii_case(column))
+                && first.is_some_and(|part| is_same_name(&part.column, column))
         })
     }
 }
@@ -437,7 +437,7 @@ fn of_table(place: &Place<'_>, evidence: &Evidence<'_>, catalog: &Catalog) -> Ve
             Some(column) => {
                 let index = place.table.indexes.iter().find(|index| {
                     let first = index.parts.first();
-                    first.is_some_and(|part| part.column.eq_ignore_ascii_case(column))
+                    first.is_some_and(|part| is_same_name(&part.column, column))
                 });
                 if let Some(index) = index {
                     causes.push(Cause::NotSelective {
@@ -506,8 +506,7 @@ fn found_by_the_other_side(place: &Place<'_>, reads_far_more: bool) -> Vec<Cause
     }
     let mut begun = place.table.indexes.iter().filter(|index| {
         let first = index.parts.first();
-        let begins =
-            |column: &String| first.is_some_and(|part| part.column.eq_ignore_ascii_case(column));
+        let begins = |column: &String| first.is_some_and(|part| is_same_name(&part.column, column));
         index.kind == IndexKind::Ordered && index.visible && columns.iter().any(begins)
     });
     if let Some(index) = begun.next() {
@@ -540,7 +539,7 @@ fn without(place: &Place<'_>, index: &crate::catalog::Index, columns: &[String])
         index
             .parts
             .iter()
-            .any(|part| part.column.eq_ignore_ascii_case(column))
+            .any(|part| is_same_name(&part.column, column))
     };
     let joins = place.columns(|asks| matches!(asks, Asks::Join(_)));
     let joins = joins.into_iter().filter(|_| place.access.is_joined);

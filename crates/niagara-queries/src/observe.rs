@@ -12,7 +12,7 @@ use niagara_capture::sql::{Class, Digest};
 use niagara_load::LoadError;
 use serde::Serialize;
 
-use crate::catalog::{Catalog, TableName};
+use crate::catalog::{Catalog, TableName, folded};
 use crate::cause::{Cause, Evidence, causes};
 use crate::copy::DataCopy;
 use crate::plan::{Plan, is_other_plan};
@@ -472,8 +472,7 @@ impl Observed {
             };
             let aliases = self.aliases();
             for access in &plan.tables {
-                let (Some(key), Some(table)) =
-                    (&access.key, aliases.get(&access.alias.to_lowercase()))
+                let (Some(key), Some(table)) = (&access.key, aliases.get(&folded(&access.alias)))
                 else {
                     continue;
                 };
@@ -509,7 +508,7 @@ impl Observed {
             .iter()
             .flat_map(|structure| &structure.blocks);
         let uses = blocks.flat_map(|block| &block.uses);
-        uses.map(|used| (used.alias.to_lowercase(), used.table.clone()))
+        uses.map(|used| (folded(&used.alias), used.table.clone()))
             .collect()
     }
 
@@ -610,7 +609,7 @@ impl Observed {
             let ratio = (access.rows.max(1.0) / other.rows.max(1.0)).ln().abs();
             let is_other = access.key != other.key || access.access != other.access;
             Some((
-                aliases.get(&access.alias.to_lowercase())?,
+                aliases.get(&folded(&access.alias))?,
                 ratio + f64::from(is_other),
             ))
         });

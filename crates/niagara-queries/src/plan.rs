@@ -7,6 +7,8 @@ use serde::Serialize;
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
+use crate::catalog::is_same_name;
+
 /// How a table is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -120,7 +122,7 @@ impl Plan {
     pub fn table(&self, alias: &str) -> Option<&TableAccess> {
         self.tables
             .iter()
-            .find(|table| table.alias.eq_ignore_ascii_case(alias))
+            .find(|table| is_same_name(&table.alias, alias))
     }
 
     /// Whether the tables are read in the same order and in the same way, whatever is expected of them.
@@ -144,7 +146,7 @@ impl Plan {
         self.tables.iter().any(|table| {
             let key = table.key.as_deref().unwrap_or_default();
             let names = key.split([',', '(', ')']);
-            table.alias.eq_ignore_ascii_case(alias)
+            is_same_name(&table.alias, alias)
                 && (key == index || names.into_iter().any(|name| name.trim() == index))
         })
     }
@@ -404,6 +406,13 @@ mod tests {
             (Access::Lookup, true, true)
         );
         assert!(plan.uses("o", "cust") && !plan.uses("o", "cus"));
+    }
+
+    #[test]
+    fn aliases_have_letters_of_any_alphabet() {
+        let plan = Plan::parse(&MARIADB.replace("\"o\"", "\"ΌΡΟΣ\"")).unwrap();
+        assert!(plan.uses("όροσ", "cust"));
+        assert!(plan.table("όροσ").is_some() && plan.table("Ό").is_none());
     }
 
     #[test]

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::candidate::{Candidate, Drop, IndexUse, Kept, KeptReason};
-use crate::catalog::{Catalog, Index, IndexKind, IndexPart, TableName};
+use crate::catalog::{Catalog, Index, IndexKind, IndexPart, TableName, folded, is_same_name};
 use crate::copy::{Built, DataCopy};
 use crate::count_settings::count_settings;
 use crate::fate::Fate;
@@ -333,8 +333,8 @@ impl<'o> Screen<'_, 'o> {
     fn entries(&self, candidate: &Candidate) -> f64 {
         let has = |column: &String| {
             candidate.parts.iter().any(|part| match &part.expression {
-                None => part.column.eq_ignore_ascii_case(column),
-                Some(expression) => expression.to_lowercase().contains(&column.to_lowercase()),
+                None => is_same_name(&part.column, column),
+                Some(expression) => folded(expression).contains(&folded(column)),
             })
         };
         let of_table = self

@@ -19,7 +19,7 @@ use sqlparser::ast::{
 use sqlparser::dialect::MySqlDialect;
 use sqlparser::parser::Parser;
 
-use crate::catalog::{Catalog, TableName};
+use crate::catalog::{Catalog, TableName, folded};
 use columns::collect_columns;
 use resolve::Scope;
 use terms::{Found, find_terms};
@@ -347,12 +347,12 @@ impl Reader<'_> {
                 );
                 // Of several tables, those that are named before FROM; the first of FROM where none is.
                 let named: Vec<String> = (delete.tables.iter())
-                    .map(|name| resolve::last_part(name).to_lowercase())
+                    .map(|name| folded(resolve::last_part(name)))
                     .collect();
                 for (place, used) in block.uses.iter().enumerate() {
                     let is_written = match named.is_empty() {
                         true => place == 0,
-                        false => named.contains(&used.alias.to_lowercase()),
+                        false => named.contains(&folded(&used.alias)),
                     };
                     if is_written {
                         written.push((used.table.clone(), BTreeSet::new()));
@@ -438,7 +438,7 @@ impl Reader<'_> {
         let known = self.with.len();
         if let Some(with) = &query.with {
             for table in &with.cte_tables {
-                self.with.push(table.alias.name.value.to_lowercase());
+                self.with.push(folded(&table.alias.name.value));
             }
             for table in &with.cte_tables {
                 self.query(&table.query, outer, depth + 1);
@@ -574,8 +574,8 @@ impl Reader<'_> {
                 index_directives,
                 ..
             } => {
-                let is_with = name.0.len() == 1
-                    && self.with.contains(&resolve::last_part(name).to_lowercase());
+                let is_with =
+                    name.0.len() == 1 && self.with.contains(&folded(resolve::last_part(name)));
                 let table = (!is_with)
                     .then(|| resolve::table_of(name, self.database, self.catalog))
                     .flatten();
@@ -746,8 +746,5 @@ fn named_indexes(directives: &[TableIndexDirective]) -> BTreeSet<String> {
         TableIndexDirective::MySql(hints) => Some(&hints.index_names),
         TableIndexDirective::IndexedBy(_) | TableIndexDirective::NotIndexed => None,
     });
-    hints
-        .flatten()
-        .map(|index| index.value.to_lowercase())
-        .collect()
+    hints.flatten().map(|index| folded(&index.value)).collect()
 }

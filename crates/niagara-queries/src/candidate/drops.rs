@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::catalog::{Catalog, ForeignKey, Index, IndexKind, Table, TableName, parts_in_words};
+use crate::catalog::{
+    Catalog, ForeignKey, Index, IndexKind, Table, TableName, folded, is_same_name, parts_in_words,
+};
 
 /// An index that can go.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -114,7 +116,7 @@ pub fn drops(catalog: &Catalog, of: &IndexUse) -> (Vec<Drop>, Vec<Kept>) {
             }
             let place = (table.name.clone(), index.name.clone());
             let is_used = used.contains(&place);
-            let is_named = (of.named).contains(&(table.name.clone(), index.name.to_lowercase()));
+            let is_named = (of.named).contains(&(table.name.clone(), folded(&index.name)));
             let reason = match covered_by(table, index, &gone) {
                 Some(reason) => reason,
                 // A table that the capture does not touch says nothing of its indexes.
@@ -207,7 +209,7 @@ fn stays(
             index.kind == IndexKind::Ordered
                 && index.parts.len() >= columns.len()
                 && index.parts.iter().zip(*columns).all(|(part, column)| {
-                    part.column.eq_ignore_ascii_case(column) && part.prefix.is_none()
+                    is_same_name(&part.column, column) && part.prefix.is_none()
                 })
         };
         serves(index)

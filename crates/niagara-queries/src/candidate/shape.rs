@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{MAX_PARTS, Purpose};
-use crate::catalog::{IndexKind, IndexPart, Table};
+use crate::catalog::{IndexKind, IndexPart, Table, folded};
 
 /// An index whose order is only in part decided.
 #[derive(Debug, Clone, PartialEq)]
@@ -84,10 +84,7 @@ impl Shape {
             .groups
             .iter()
             .take(if by_values { self.covering_from } else { 0 });
-        groups
-            .flatten()
-            .map(|part| part.column.to_lowercase())
-            .collect()
+        groups.flatten().map(|part| folded(&part.column)).collect()
     }
 
     /// All parts, within a group those that tell rows apart best first.

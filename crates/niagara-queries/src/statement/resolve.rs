@@ -5,7 +5,7 @@ use sqlparser::ast::{
 };
 
 use super::{Asks, Block, Sorted, Term, number};
-use crate::catalog::{Catalog, Table};
+use crate::catalog::{Catalog, Table, folded, is_same_name};
 
 /// The tables of a block, and of the blocks around it.
 pub(super) struct Scope<'b> {
@@ -18,7 +18,7 @@ impl<'b> Scope<'b> {
     pub fn of(block: &Block, catalog: &'b Catalog, outer: Option<&'b Scope<'b>>) -> Self {
         let uses = block.uses.iter().filter_map(|used| {
             let table = catalog.tables.get(&used.table)?;
-            Some((used.alias.to_lowercase(), table))
+            Some((folded(&used.alias), table))
         });
         Self {
             uses: uses.collect(),
@@ -41,7 +41,7 @@ impl<'b> Scope<'b> {
         };
         match qualifier.last() {
             Some(alias) => {
-                let alias = alias.to_lowercase();
+                let alias = folded(alias);
                 let place = self.uses.iter().position(|(name, _)| *name == alias)?;
                 of(place)
             }
@@ -57,7 +57,7 @@ impl<'b> Scope<'b> {
 
     /// The place of a table by its alias.
     pub fn alias(&self, alias: &str) -> Option<usize> {
-        let alias = alias.to_lowercase();
+        let alias = folded(alias);
         self.uses.iter().position(|(name, _)| *name == alias)
     }
 
@@ -81,7 +81,7 @@ impl<'b> Scope<'b> {
                 .iter()
                 .find_map(|item| match item {
                     SelectItem::ExprWithAlias { expr, alias }
-                        if alias.value.eq_ignore_ascii_case(&name.value) =>
+                        if is_same_name(&alias.value, &name.value) =>
                     {
                         Some(inner(expr))
                     }

@@ -377,6 +377,23 @@ impl Shop {
     }
 }
 
+/// Makes a table of 20,000 rows with these columns behind its primary key, filled by expressions of `i`.
+pub fn filled(shop: &Shop, table: &str, columns: &str, values: &str) -> Result<()> {
+    let mut admin = shop.admin()?;
+    admin.run(b"CREATE TABLE IF NOT EXISTS digit (n INT PRIMARY KEY)")?;
+    admin
+        .run(b"INSERT IGNORE INTO digit VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8), (9)")?;
+    admin.run(
+        format!("CREATE TABLE {table} (id INT PRIMARY KEY AUTO_INCREMENT, {columns})").as_bytes(),
+    )?;
+    let rows = format!(
+        "INSERT INTO {table} SELECT NULL, {values} FROM (SELECT a.n + 10 * b.n + 100 * c.n + 1000 * d.n + 10000 * e.n AS i \
+         FROM digit a, digit b, digit c, digit d, digit e WHERE e.n < 2) AS t"
+    );
+    admin.run(rows.as_bytes())?;
+    Ok(admin.run(format!("ANALYZE TABLE {table}").as_bytes())?)
+}
+
 /// Statements for which the schema's indexes are made: each index is needed by some.
 pub fn shop_statements() -> Vec<String> {
     let mut statements = Vec::new();
