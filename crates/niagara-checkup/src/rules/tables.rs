@@ -1,5 +1,7 @@
 //! Tables and indexes.
 
+use std::collections::BTreeMap;
+
 use crate::facts::{Catalog, Facts, Index, Part, Table};
 use crate::finding::{DuplicateIndex, Finding, Likeness, StaleTable, UnusedIndex};
 use crate::rule::Rules;
@@ -12,11 +14,18 @@ pub(super) fn findings(facts: &Facts, rules: &Rules) -> Vec<Finding> {
     let Some(catalog) = &facts.catalog else {
         return Vec::new();
     };
+    let duplicates = duplicates(catalog);
+    let unused = unused(catalog, &duplicates, rules, facts.server.uptime_seconds);
+    let can_hide = facts.server.hide_clause().is_some();
+    let duplicates = (!duplicates.is_empty()).then_some(Finding::DuplicateIndexes {
+        indexes: duplicates,
+        can_hide,
+    });
     let found = [
         without_key(catalog),
-        duplicates(catalog, facts.server.hide_clause().is_some()),
+        duplicates,
         stale(catalog, rules),
-        unused(catalog, rules, facts.server.uptime_seconds),
+        unused,
     ];
     found.into_iter().flatten().collect()
 }
@@ -44,7 +53,7 @@ fn is_innodb(table: &Table) -> bool {
     table.engine.eq_ignore_ascii_case("InnoDB")
 }
 
-fn duplicates(catalog: &Catalog, can_hide: bool) -> Option<Finding> {
+fn duplicates(catalog: &Catalog) -> Vec<DuplicateIndex> {
     let mut indexes = Vec::new();
     for table in &catalog.tables {
         for (place, index) in table.indexes.iter().enumerate() {
@@ -67,7 +76,7 @@ fn duplicates(catalog: &Catalog, can_hide: bool) -> Option<Finding> {
             }));
         }
     }
-    (!indexes.is_empty()).then_some(Finding::DuplicateIndexes { indexes, can_hide })
+    indexes
 }
 
 /// Whether `by` finds all that `index` finds, and forbids all that it forbids. Statements cannot use one that is hidden.
@@ -100,7 +109,13 @@ fn likeness(table: &Table, index: &Index, by: &Index) -> Likeness {
     }
 }
 
-fn unused(catalog: &Catalog, rules: &Rules, since_seconds: f64) -> Option<Finding> {
+/// Indexes that nothing reads. One that covers another gets its reads when that goes, and a duplicate has a remedy already.
+fn unused(
+    catalog: &Catalog,
+    duplicates: &[DuplicateIndex],
+    rules: &Rules,
+    since_seconds: f64,
+) -> Option<Finding> {
     let reads = catalog.index_reads.as_ref()?;
     let least = rules.unused_indexes.limits.table_reads;
     let mut indexes = Vec::new();
@@ -112,15 +127,19 @@ fn unused(catalog: &Catalog, rules: &Rules, since_seconds: f64) -> Option<Findin
         if table_reads < least {
             continue;
         }
+        let pairs = duplicates.iter().filter(|pair| pair.table == table.name);
+        let pairs: Vec<&DuplicateIndex> = pairs.collect();
         let unread = table.indexes.iter().filter(|index| {
             let begins = index.parts.first().map(|part| &part.column);
             let serves_foreign_key =
                 begins.is_some_and(|column| table.foreign_keys.contains(column));
+            let is_duplicate = pairs.iter().any(|pair| pair.index == index.name);
             !index.unique
                 && !index.hidden
+                && !is_duplicate
                 && index.kind.as_deref() == SORTED
                 && !serves_foreign_key
-                && of_table.get(&index.name).is_none_or(|reads| *reads == 0.0)
+                && !is_read(&index.name, of_table, &pairs)
         });
         indexes.extend(unread.map(|index| UnusedIndex {
             table: table.name.clone(),
@@ -133,6 +152,13 @@ fn unused(catalog: &Catalog, rules: &Rules, since_seconds: f64) -> Option<Findin
         since_seconds,
         counted_by: reads.source,
     })
+}
+
+/// Whether something reads an index, or one that it covers.
+fn is_read(index: &str, of_table: &BTreeMap<String, f64>, pairs: &[&DuplicateIndex]) -> bool {
+    let mut covered = pairs.iter().filter(|pair| pair.covered_by == index);
+    of_table.get(index).is_some_and(|reads| *reads > 0.0)
+        || covered.any(|pair| is_read(&pair.index, of_table, pairs))
 }
 
 fn stale(catalog: &Catalog, rules: &Rules) -> Option<Finding> {

@@ -588,6 +588,37 @@ fn an_index_is_unused_where_its_table_is_read() {
 }
 
 #[test]
+fn no_column_loses_all_its_indexes() {
+    let unused = |columns: [&[&str]; 2], read: &str| {
+        let found = found(|facts| {
+            let names = ["k", "k2"];
+            let indexes = names.iter().zip(columns);
+            let indexes = indexes.map(|(name, columns)| index(name, columns));
+            tables(facts)[0].indexes.extend(indexes);
+            let of_table = BTreeMap::from([(read.to_owned(), 5000.0)]);
+            facts.catalog.as_mut().expect("a catalog").index_reads = Some(IndexReads {
+                of_table: [(name_of("customer"), of_table)].into(),
+                ..IndexReads::default()
+            });
+        });
+        let unused = found.into_iter().filter_map(|finding| match finding {
+            Finding::UnusedIndexes { indexes, .. } => Some(indexes),
+            _ => None,
+        });
+        let names = unused.flatten().map(|one| one.index);
+        names.collect::<Vec<_>>().join(" ")
+    };
+    // The optimizer takes the beginning, which is the one to go, or the other of two that are equal.
+    assert_eq!(unused([&["a"], &["a", "b"]], "k"), "");
+    assert_eq!(unused([&["a"], &["a"]], "k2"), "");
+    // One that is to be dropped or hidden already.
+    assert_eq!(unused([&["a"], &["a", "b"]], "k2"), "");
+    // Nothing reads either of them.
+    assert_eq!(unused([&["a"], &["a", "b"]], "PRIMARY"), "k2");
+    assert_eq!(unused([&["a"], &["b"]], "k"), "k2");
+}
+
+#[test]
 fn statements_count_by_rows_and_time() {
     let statement = |returned: f64, seconds: f64| {
         move |facts: &mut Facts| {
