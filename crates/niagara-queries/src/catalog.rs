@@ -38,7 +38,7 @@ impl TableName {
 
 impl fmt::Display for TableName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.database, self.table)
+        write!(f, "{}.{}", readable(&self.database), readable(&self.table))
     }
 }
 
@@ -56,6 +56,20 @@ pub(crate) fn is_same_name(a: &str, b: &str) -> bool {
 /// A name for statements, in backticks.
 pub fn quote(name: &str) -> String {
     format!("`{}`", name.replace('`', "``"))
+}
+
+/// A name for people: in backticks where nobody could tell where it ends; on one line.
+pub(crate) fn readable(name: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "_$-".contains(c);
+    if !name.is_empty() && name.chars().all(is_plain) {
+        return name.to_owned();
+    }
+    let name = quote(name);
+    let letters = name.chars().map(|c| match c.is_control() {
+        true => c.escape_default().to_string(),
+        false => c.to_string(),
+    });
+    letters.collect()
 }
 
 /// What kind of values a column holds, as far as comparisons convert between kinds.
@@ -155,17 +169,27 @@ impl IndexPart {
 
     /// For statements.
     pub fn sql(&self) -> String {
-        let mut sql = match &self.expression {
+        self.with(quote(&self.column))
+    }
+
+    /// For people: `placed DESC`.
+    pub(crate) fn in_words(&self) -> String {
+        self.with(readable(&self.column))
+    }
+
+    /// With its column written so.
+    fn with(&self, column: String) -> String {
+        let mut text = match &self.expression {
             Some(expression) => format!("({expression})"),
-            None => quote(&self.column),
+            None => column,
         };
         if let Some(prefix) = self.prefix {
-            sql.push_str(&format!("({prefix})"));
+            text.push_str(&format!("({prefix})"));
         }
         if self.descending {
-            sql.push_str(" DESC");
+            text.push_str(" DESC");
         }
-        sql
+        text
     }
 }
 
@@ -214,10 +238,7 @@ impl Index {
 
 /// Parts for people: `(customer_id, placed DESC)`.
 pub fn parts_in_words(parts: &[IndexPart]) -> String {
-    let parts: Vec<String> = parts
-        .iter()
-        .map(|part| part.sql().replace('`', ""))
-        .collect();
+    let parts: Vec<String> = parts.iter().map(IndexPart::in_words).collect();
     format!("({})", parts.join(", "))
 }
 
@@ -577,5 +598,23 @@ mod tests {
             ..IndexPart::column("")
         };
         assert_eq!(part.sql(), "(lower(`a`))");
+    }
+
+    #[test]
+    fn people_see_where_a_name_ends() {
+        for (name, expected) in [
+            ("größe", "größe"),
+            ("idx_a-b$", "idx_a-b$"),
+            ("gr`öße", "`gr``öße`"),
+            ("order line", "`order line`"),
+            ("c,d", "`c,d`"),
+            ("a.b", "`a.b`"),
+            ("", "``"),
+            ("a\u{1b}[2J\n", "`a\\u{1b}[2J\\n`"),
+        ] {
+            assert_eq!(readable(name), expected);
+        }
+        let parts = ["c,d", "e"].map(IndexPart::column);
+        assert_eq!(parts_in_words(&parts), "(`c,d`, e)");
     }
 }

@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use niagara_server::HideClause;
+use niagara_server::{HideClause, shell_quoted};
 
 use crate::advice::{Advice, TableAdvice};
 use crate::candidate::{Drop, DropReason};
-use crate::catalog::{literal, quote};
+use crate::catalog::{IndexPart, literal, quote, readable};
 use crate::screen::Judged;
 use crate::words::{bytes, for_statement, headline, number, percent, span};
 
@@ -33,8 +33,8 @@ pub fn set_statements(advice: &Advice) -> Vec<(String, String, String)> {
 pub fn set_columns(advice: &Advice) -> Vec<(String, Vec<String>)> {
     let chosen = advice.screened.chosen().map(|one| {
         let parts = one.candidate.parts.iter();
-        let columns = parts.map(|part| part.sql().replace('`', ""));
-        (one.candidate.table.table.clone(), columns.collect())
+        let columns = parts.map(IndexPart::in_words);
+        (readable(&one.candidate.table.table), columns.collect())
     });
     chosen.collect()
 }
@@ -303,24 +303,33 @@ const ALTER_OPTIONS: [&str; 2] = [", ALGORITHM=INPLACE", ", LOCK=NONE"];
 /// The tools for tables that are too large, or too busy, for a statement of the form `ALTER TABLE name clauses`, a line each; none for
 /// other statements.
 pub fn large_table(statement: &str) -> Vec<String> {
-    let Some((names, clauses)) = altered(statement) else {
+    let Some((names, mut clauses)) = altered(statement) else {
         return Vec::new();
     };
-    let mut alter = clauses.to_owned();
-    for option in ALTER_OPTIONS {
-        alter = alter.replace(option, "");
+    while let Some(shorter) = (ALTER_OPTIONS.iter()).find_map(|option| clauses.strip_suffix(option))
+    {
+        clauses = shorter;
     }
-    // Within a shell's quotes there are neither of these.
-    let alter = alter.replace('`', "").replace('\'', "'\\''");
     let (database, table) = match &names[..] {
         [database, table] => (database.as_str(), table.as_str()),
         [table] => ("DATABASE", table.as_str()),
         _ => return Vec::new(),
     };
+    // Between its parts there are commas. Source: DSNParser.pm of Percona Toolkit.
+    let part = |name: &str| name.replace(',', "\\,");
+    let source = format!("D={},t={}", part(database), part(table));
+    let alter = shell_quoted(clauses);
     vec![
         "for a large live table, one of:".to_owned(),
-        format!("  gh-ost --database={database} --table={table} --alter='{alter}' --execute"),
-        format!("  pt-online-schema-change --alter '{alter}' D={database},t={table} --execute"),
+        format!(
+            "  gh-ost --database={} --table={} --alter={alter} --execute",
+            shell_quoted(database),
+            shell_quoted(table)
+        ),
+        format!(
+            "  pt-online-schema-change --alter {alter} {} --execute",
+            shell_quoted(&source)
+        ),
     ]
 }
 
@@ -334,16 +343,32 @@ fn altered(statement: &str) -> Option<(Vec<String>, &str)> {
     }
     let mut names = Vec::new();
     loop {
-        let end = match rest.strip_prefix('`') {
-            Some(quoted) => quoted.find('`')? + 2,
-            None => rest.find(|c: char| c.is_whitespace() || c == '.')?,
-        };
-        names.push(rest[..end].trim_matches('`').to_owned());
-        rest = &rest[end..];
+        let name;
+        (name, rest) = first_name(rest)?;
+        names.push(name);
         match rest.strip_prefix('.') {
             Some(next) => rest = next,
             None => return Some((names, rest.trim())),
         }
+    }
+}
+
+/// The name at the beginning of a text, bare or in backticks, and what stands behind it.
+fn first_name(text: &str) -> Option<(String, &str)> {
+    let Some(mut quoted) = text.strip_prefix('`') else {
+        let end = text.find(|c: char| c.is_whitespace() || c == '.')?;
+        return Some((text[..end].to_owned(), &text[end..]));
+    };
+    let mut name = String::new();
+    loop {
+        let (part, rest) = quoted.split_once('`')?;
+        name.push_str(part);
+        // Two backticks are one of the name.
+        let Some(rest) = rest.strip_prefix('`') else {
+            return Some((name, rest));
+        };
+        name.push('`');
+        quoted = rest;
     }
 }
 
@@ -519,7 +544,9 @@ mod tests {
             ]
         );
         assert!(
-            schema.contains("--alter 'ADD INDEX idx_a_b_c (a, b, c), DROP INDEX ab' D=shop,t=item"),
+            schema.contains(
+                "--alter 'ADD INDEX `idx_a_b_c` (`a`, `b`, `c`), DROP INDEX `ab`' D=shop,t=item"
+            ),
             "{schema}"
         );
         let warning = format!("-- {AFTERWARDS}\nALTER TABLE `shop`.`item` ALTER INDEX `needed`");
@@ -541,12 +568,39 @@ mod tests {
 
     #[test]
     fn tools_for_large_tables_get_names_and_clauses() {
-        let statement = "ALTER TABLE `shop`.`order line` ADD INDEX `i` (`a`, `b`), ALGORITHM=INPLACE, LOCK=NONE";
-        let lines = large_table(statement);
-        assert_eq!(
-            lines[1],
-            "  gh-ost --database=shop --table=order line --alter='ADD INDEX i (a, b)' --execute"
-        );
+        let end = "ADD INDEX `idx_key` (`key`, `c,d`), ALGORITHM=INPLACE, LOCK=NONE";
+        for (table, gh_ost, percona) in [
+            (
+                "`shop`.`item`",
+                "--database=shop --table=item",
+                "D=shop,t=item",
+            ),
+            (
+                "`Läden App`.`-- x`",
+                "--database='Läden App' --table='-- x'",
+                "'D=Läden App,t=-- x'",
+            ),
+            (
+                "`a``b`.`c,d=$e`",
+                "--database='a`b' --table='c,d=$e'",
+                "'D=a`b,t=c\\,d=$e'",
+            ),
+            (
+                "`it's`.`a.b`",
+                r"--database='it'\''s' --table=a.b",
+                r"'D=it'\''s,t=a.b'",
+            ),
+        ] {
+            let lines = large_table(&format!("ALTER TABLE {table} {end}"));
+            let alter = "'ADD INDEX `idx_key` (`key`, `c,d`)'";
+            assert_eq!(
+                lines[1..],
+                [
+                    format!("  gh-ost {gh_ost} --alter={alter} --execute"),
+                    format!("  pt-online-schema-change --alter {alter} {percona} --execute"),
+                ]
+            );
+        }
         assert!(
             large_table("alter table t add index i (a)")[2].ends_with("D=DATABASE,t=t --execute")
         );
@@ -555,6 +609,7 @@ mod tests {
             "",
             "ALTER TABLE",
             "ALTER TABLE `t",
+            "ALTER TABLE `t``",
             "alter tablé",
         ] {
             assert!(large_table(other).is_empty(), "{other}");

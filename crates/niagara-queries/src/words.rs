@@ -6,7 +6,7 @@ pub(crate) use niagara_model::number::estimate as interval;
 
 use crate::advice::{Advice, Caution, FAR_TOO_MANY, Finding, StatisticsAdvice, TableAdvice};
 use crate::candidate::{Candidate, DropReason, KeptReason, NotTried, NotTriedReason, Purpose};
-use crate::catalog::{StatementSetting, ValueKind, literal, parts_in_words};
+use crate::catalog::{StatementSetting, ValueKind, literal, parts_in_words, quote, readable};
 use crate::cause::Cause;
 use crate::fate::Fate;
 use crate::plan::Access;
@@ -54,7 +54,12 @@ pub fn bytes(bytes: u64) -> String {
 }
 
 fn list(names: &[String]) -> String {
-    names.join(", ")
+    joined(names, ", ")
+}
+
+fn joined(names: &[String], between: &str) -> String {
+    let names: Vec<String> = names.iter().map(|name| readable(name)).collect();
+    names.join(between)
 }
 
 impl fmt::Display for ValueKind {
@@ -76,7 +81,7 @@ impl fmt::Display for Cause {
                 write!(
                     f,
                     "no usable index: none on {table} begins with {}",
-                    columns.join(" or ")
+                    joined(columns, " or ")
                 )
             }
             Self::NotSelective {
@@ -86,7 +91,8 @@ impl fmt::Display for Cause {
             } if without.is_empty() => {
                 write!(
                     f,
-                    "index not selective: {index} of {table} leaves many rows to be read"
+                    "index not selective: {} of {table} leaves many rows to be read",
+                    readable(index)
                 )
             }
             Self::NotSelective {
@@ -96,7 +102,8 @@ impl fmt::Display for Cause {
             } => {
                 write!(
                     f,
-                    "index not selective: {index} of {table} lacks {}",
+                    "index not selective: {} of {table} lacks {}",
+                    readable(index),
                     list(without)
                 )
             }
@@ -108,7 +115,8 @@ impl fmt::Display for Cause {
             } => {
                 write!(
                     f,
-                    "conversion in the condition: {table}.{column} is {from} and is compared with {to}"
+                    "conversion in the condition: {table}.{} is {from} and is compared with {to}",
+                    readable(column)
                 )
             }
             Self::Collation {
@@ -118,19 +126,25 @@ impl fmt::Display for Cause {
                 other,
             } => write!(
                 f,
-                "collations differ in the join: {table}.{column} is {collation}, the other side {other}"
+                "collations differ in the join: {table}.{} is {collation}, the other side {other}",
+                readable(column)
             ),
             Self::FunctionOnColumn {
                 table,
                 column,
                 function,
             } => {
-                write!(f, "function on the column: {function} of {table}.{column}")
+                write!(
+                    f,
+                    "function on the column: {function} of {table}.{}",
+                    readable(column)
+                )
             }
             Self::LeadingWildcard { table, column } => {
                 write!(
                     f,
-                    "leading wildcard: {table}.{column} is searched from the middle"
+                    "leading wildcard: {table}.{} is searched from the middle",
+                    readable(column)
                 )
             }
             Self::OrAcrossColumns { table, columns } => {
@@ -202,19 +216,23 @@ pub fn application_remedy(cause: &Cause) -> Option<String> {
         Cause::Conversion {
             column, from, to, ..
         } => Some(format!(
-            "compare {column} with {from}, not with {to}, or give the column the type of what it holds"
+            "compare {} with {from}, not with {to}, or give the column the type of what it holds",
+            readable(column)
         )),
         Cause::Collation { column, other, .. } => Some(format!(
-            "give {column} the collation {other}, or the other column its own"
+            "give {} the collation {other}, or the other column its own",
+            readable(column)
         )),
         Cause::FunctionOnColumn {
             column, function, ..
         } => Some(format!(
-            "compare {column} itself, with bounds where {function} stood, or index a generated column"
+            "compare {} itself, with bounds where {function} stood, or index a generated column",
+            readable(column)
         )),
         Cause::LeadingWildcard { table, column } => Some(format!(
-            "search by words: ALTER TABLE {} ADD FULLTEXT INDEX ({column}), and MATCH … AGAINST in the statement; it finds words, not parts of words",
-            table.quoted()
+            "search by words: ALTER TABLE {} ADD FULLTEXT INDEX ({}), and MATCH … AGAINST in the statement; it finds words, not parts of words",
+            table.quoted(),
+            quote(column)
         )),
         Cause::OrAcrossColumns { .. } => {
             Some("ask for each alternative, and put them together by UNION".to_owned())
@@ -289,13 +307,15 @@ impl fmt::Display for Purpose {
 impl fmt::Display for NotTriedReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Exists { index } => write!(f, "{index} does this already"),
-            Self::FoundByUnique { index } => write!(f, "{index} finds the row already"),
+            Self::Exists { index } => write!(f, "{} does this already", readable(index)),
+            Self::FoundByUnique { index } => write!(f, "{} finds the row already", readable(index)),
             Self::TooLong { bytes } => write!(
                 f,
                 "its key would have {bytes} bytes; an index may have 3,072"
             ),
-            Self::NotIndexable { column } => write!(f, "{column} cannot be in an ordered index"),
+            Self::NotIndexable { column } => {
+                write!(f, "{} cannot be in an ordered index", readable(column))
+            }
             Self::OtherEngine { engine } => {
                 write!(f, "the table is in {engine}, whose pages nobody counts")
             }
@@ -331,8 +351,8 @@ impl fmt::Display for Fate {
 impl fmt::Display for DropReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Duplicate { of } => write!(f, "it duplicates {of}"),
-            Self::LeftPrefix { of } => write!(f, "{of} begins with it"),
+            Self::Duplicate { of } => write!(f, "it duplicates {}", readable(of)),
+            Self::LeftPrefix { of } => write!(f, "{} begins with it", readable(of)),
             Self::NeverUsed => f.write_str("no statement of the capture uses it"),
             Self::NotUsedBesideSet => {
                 f.write_str("no statement of the capture uses it once the new indexes are there")
@@ -345,7 +365,7 @@ impl fmt::Display for KeptReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unique => f.write_str("it enforces that values differ"),
-            Self::ForeignKey { name } => write!(f, "foreign key {name} needs it"),
+            Self::ForeignKey { name } => write!(f, "foreign key {} needs it", readable(name)),
             Self::Named => {
                 f.write_str("a statement names it in an index hint, and fails without it")
             }

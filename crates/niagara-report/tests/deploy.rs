@@ -1210,7 +1210,7 @@ fn changed_tables_and_statements_are_files() {
     );
     has(
         "schema.sql",
-        "--   gh-ost --database=shop --table=t --alter='ADD INDEX i (a)' --execute",
+        "--   gh-ost --database=shop --table=t --alter='ADD INDEX `i` (`a`)' --execute",
     );
     has("undo.sql", "\nALTER TABLE `shop`.`t` DROP INDEX `i`;\n");
     for file in ["schema.sql", "undo.sql"] {

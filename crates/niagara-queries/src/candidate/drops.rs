@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::catalog::{
     Catalog, ForeignKey, Index, IndexKind, Table, TableName, folded, is_same_name, parts_in_words,
+    readable,
 };
 
 /// An index that can go.
@@ -245,7 +246,7 @@ impl Drop {
         format!(
             "{}.{} {}",
             self.table,
-            self.index.name,
+            readable(&self.index.name),
             parts_in_words(&self.index.parts)
         )
     }
