@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use niagara_capture::fidelity::Shortcoming;
 use niagara_capture::info::{Info, info};
+use niagara_capture::sql::Class;
 use niagara_error::Explanation;
 use niagara_server::{Install, RunningServer};
 use schemars::JsonSchema;
@@ -18,7 +19,9 @@ use crate::catalog::{Abilities, Catalog, Table, TableName, ValueKind, quote};
 use crate::cause::Cause;
 use crate::copy::DataCopy;
 use crate::fate::Fate;
-use crate::observe::{Deadline, FreshStatistics, Observed, Selection, observe, refresh_statistics};
+use crate::observe::{
+    Deadline, FreshStatistics, Observed, Selection, is_looked_into, observe, refresh_statistics,
+};
 use crate::plan::Plan;
 use crate::proof::{Proof, Trial};
 use crate::request::Request;
@@ -45,6 +48,8 @@ pub(crate) const FAR_TOO_MANY: f64 = 10.0;
 const OTHER_PLAN: f64 = 10.0;
 /// Fewer rows than these are no matter.
 const OTHER_PLAN_ROWS: f64 = 1000.0;
+/// Statements of a kind that is not looked into are named from this share on.
+const MUCH: f64 = 0.05;
 /// A capture that is shorter than a day says little of what is never used.
 const LONG_CAPTURE: f64 = 86_400.0;
 
@@ -325,6 +330,17 @@ pub enum Caution {
     OutOfTime,
     /// The capture has no durations.
     NoDurations,
+    /// Statements of a kind that is not looked into.
+    NotLookedInto {
+        /// Their kind.
+        class: Class,
+        /// The word that they begin with: `CALL`.
+        word: String,
+        /// Their share, 0 to 1.
+        share: f64,
+        /// The share is of the time; else of the number of executions.
+        of_time: bool,
+    },
     /// Statements that nobody here understands.
     NotUnderstood {
         /// How many digests.
@@ -561,6 +577,34 @@ fn other_plans(observed: &[Observed]) -> Option<Caution> {
     })
 }
 
+/// Kinds of statements that take time and are not looked into. Where nothing has a duration, only those that hide others count.
+fn not_looked_into(info: &Info) -> Vec<Caution> {
+    let of_time = info.statement_seconds.is_some();
+    let mut kinds: Vec<(Class, String, f64)> = Vec::new();
+    for digest in info.digests.iter().filter(|digest| !is_looked_into(digest)) {
+        let word = digest.text.split(|c: char| !c.is_alphanumeric()).next();
+        let word = word.unwrap_or_default().to_uppercase();
+        let is_same = |(class, known, _): &&mut (Class, String, f64)| {
+            (*class, known.as_str()) == (digest.class, word.as_str())
+        };
+        match kinds.iter_mut().find(is_same) {
+            Some((_, _, share)) => *share += digest.share,
+            None => kinds.push((digest.class, word, digest.share)),
+        }
+    }
+    let kinds = kinds.into_iter().filter(|(class, word, share)| {
+        let hides_others = matches!(class, Class::Call | Class::Prepared);
+        *share >= MUCH && !word.is_empty() && (of_time || hides_others)
+    });
+    let cautions = kinds.map(|(class, word, share)| Caution::NotLookedInto {
+        class,
+        word,
+        share,
+        of_time,
+    });
+    cautions.collect()
+}
+
 fn cautions(observed: &[Observed], screened: &Screened, info: &Info) -> Vec<Caution> {
     let mut cautions = Vec::new();
     if screened.chosen().next().is_some() {
@@ -573,6 +617,7 @@ fn cautions(observed: &[Observed], screened: &Screened, info: &Info) -> Vec<Caut
         cautions.push(Caution::NoDurations);
     }
     cautions.extend(other_plans(observed));
+    cautions.extend(not_looked_into(info));
     let share = |digests: &[&Observed]| digests.iter().map(|one| one.info.share).sum();
     let not_understood: Vec<&Observed> = (observed.iter())
         .filter(|one| one.structures.is_empty() && one.not_understood.is_some())

@@ -255,10 +255,15 @@ pub fn plans(
 
 /// The digests that read or write rows, and whether each matters.
 fn statements(info: &Info, selection: Selection) -> (Vec<&DigestInfo>, Vec<bool>) {
-    let reads = |digest: &&DigestInfo| matches!(digest.class, Class::Read | Class::Write);
-    let all: Vec<&DigestInfo> = info.digests.iter().filter(reads).collect();
+    let all = info.digests.iter();
+    let all: Vec<&DigestInfo> = all.filter(|digest| is_looked_into(digest)).collect();
     let matters = those_that_matter(&all, selection);
     (all, matters)
+}
+
+/// Whether it reads or writes rows by its own text.
+pub(crate) fn is_looked_into(digest: &DigestInfo) -> bool {
+    matches!(digest.class, Class::Read | Class::Write)
 }
 
 /// The number of a digest.

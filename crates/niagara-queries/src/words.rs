@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use niagara_capture::sql::Class;
 pub(crate) use niagara_model::number::estimate as interval;
 
 use crate::advice::{Advice, Caution, FAR_TOO_MANY, Finding, StatisticsAdvice, TableAdvice};
@@ -438,6 +439,19 @@ impl fmt::Display for Caution {
                 }
             }
             Self::NoDurations => f.write_str("The capture has no durations: statements are weighed by how often they run."),
+            Self::NotLookedInto {
+                class,
+                word,
+                share,
+                of_time,
+            } => {
+                let what = if *of_time { "of the time is" } else { "of all executions are" };
+                let why = match class {
+                    Class::Call | Class::Prepared => "whose statements are not looked into",
+                    _ => "for which no index is sought",
+                };
+                write!(f, "{} {what} in {word}, {why}.", percent(*share))
+            }
             Self::NotUnderstood { digests, share } => write!(
                 f,
                 "Not understood: {} ({} of the time). No index was sought for them; advice.json names them.",
