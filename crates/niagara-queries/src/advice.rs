@@ -347,6 +347,8 @@ pub enum Caution {
         digests: usize,
         /// Their share.
         share: f64,
+        /// Each of them, also of those that take little time.
+        named: Vec<UnreadDigest>,
     },
     /// Statements that could not be executed.
     NotCounted {
@@ -376,6 +378,17 @@ pub enum Caution {
         /// How many digests.
         digests: usize,
     },
+}
+
+/// A digest that nobody here understands.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct UnreadDigest {
+    /// Its number.
+    pub digest: String,
+    /// Its text, without literals.
+    pub text: String,
+    /// Why it is not understood.
+    pub reason: NotUnderstood,
 }
 
 impl Screened {
@@ -623,9 +636,17 @@ fn cautions(observed: &[Observed], screened: &Screened, info: &Info) -> Vec<Caut
         .filter(|one| one.structures.is_empty() && one.not_understood.is_some())
         .collect();
     if !not_understood.is_empty() {
+        let named = not_understood.iter().filter_map(|one| {
+            Some(UnreadDigest {
+                digest: one.info.digest.clone(),
+                text: one.info.text.clone(),
+                reason: one.not_understood.clone()?,
+            })
+        });
         cautions.push(Caution::NotUnderstood {
             digests: not_understood.len(),
             share: share(&not_understood),
+            named: named.collect(),
         });
     }
     let not_counted: Vec<&Observed> = (observed.iter())

@@ -29,7 +29,7 @@ mod statement;
 pub mod words;
 mod work;
 
-pub use advice::{Advice, DigestAdvice, advise};
+pub use advice::{Advice, Caution, DigestAdvice, advise};
 pub use copy::DataCopy;
 pub use fate::Fate;
 pub use observe::{Deadline, PlannedDigest, Selection, observe, plans, refresh_statistics};

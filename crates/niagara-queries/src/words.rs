@@ -452,7 +452,7 @@ impl fmt::Display for Caution {
                 };
                 write!(f, "{} {what} in {word}, {why}.", percent(*share))
             }
-            Self::NotUnderstood { digests, share } => write!(
+            Self::NotUnderstood { digests, share, named: _ } => write!(
                 f,
                 "Not understood: {} ({} of the time). No index was sought for them; advice.json names them.",
                 counted(*digests as u64, "digest"),

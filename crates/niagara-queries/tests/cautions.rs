@@ -4,7 +4,7 @@ mod common;
 
 use anyhow::Result;
 use common::{Shop, filled};
-use niagara_queries::{Advice, report};
+use niagara_queries::{Advice, Caution, report};
 
 /// Whether the text for a terminal says this.
 fn tells(advice: &Advice, expected: &str) -> bool {
@@ -41,5 +41,35 @@ fn statements_of_procedures_are_not_looked_into() -> Result<()> {
         "{}",
         report::text(&advice, None)
     );
+    Ok(())
+}
+
+/// The caution says that each of them is in advice.json.
+#[test]
+fn statements_that_are_not_understood_are_named_though_they_take_no_time() -> Result<()> {
+    let shop = with_items("mariadb-10.11")?;
+    let mut statements = vec!["SELECT COUNT(DISTINCT note, b) FROM item".to_owned(); 30];
+    // Nobody here knows this grammar.
+    statements.push(
+        "SET STATEMENT max_statement_time = 9 FOR SELECT id FROM item WHERE id = 7".to_owned(),
+    );
+    let advice = shop.advise(&shop.capture("unknown", &statements)?)?;
+    let named: Vec<&str> = (advice.cautions.iter())
+        .filter_map(|caution| match caution {
+            Caution::NotUnderstood { digests, named, .. } => {
+                assert_eq!(*digests, named.len());
+                Some(named.iter().map(|one| one.text.as_str()))
+            }
+            _ => None,
+        })
+        .flatten()
+        .collect();
+    assert!(
+        named
+            .contains(&"set statement max_statement_time = ? for select id from item where id = ?"),
+        "{named:?}"
+    );
+    let little = |text: &&str| advice.digests.iter().all(|digest| digest.text != **text);
+    assert!(named.iter().any(little), "{:?}", advice.digests);
     Ok(())
 }
