@@ -71,6 +71,8 @@ pub struct Structure {
     pub blocks: Vec<Block>,
     /// It asks for the number of rows that there would be without LIMIT.
     pub calc_found_rows: bool,
+    /// It reads what it has found before (WITH RECURSIVE).
+    pub recursive: bool,
     /// The tables that it writes to, with the columns that an UPDATE sets.
     pub written: Vec<(TableName, BTreeSet<String>)>,
     /// Rows that an INSERT names.
@@ -241,6 +243,7 @@ impl Structure {
             catalog,
             blocks: Vec::new(),
             calc_found_rows: false,
+            recursive: false,
             with: Vec::new(),
         };
         reader.statement(&ast)
@@ -282,6 +285,7 @@ struct Reader<'c> {
     catalog: &'c Catalog,
     blocks: Vec<Block>,
     calc_found_rows: bool,
+    recursive: bool,
     /// Names of common table expressions.
     with: Vec<String>,
 }
@@ -373,6 +377,7 @@ impl Reader<'_> {
             kind,
             blocks: std::mem::take(&mut self.blocks),
             calc_found_rows: self.calc_found_rows,
+            recursive: self.recursive,
             written,
             inserted_rows,
             reading,
@@ -437,6 +442,7 @@ impl Reader<'_> {
         }
         let known = self.with.len();
         if let Some(with) = &query.with {
+            self.recursive |= with.recursive;
             for table in &with.cte_tables {
                 self.with.push(folded(&table.alias.name.value));
             }

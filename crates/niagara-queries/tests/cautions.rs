@@ -73,3 +73,26 @@ fn statements_that_are_not_understood_are_named_though_they_take_no_time() -> Re
     assert!(named.iter().any(little), "{:?}", advice.digests);
     Ok(())
 }
+
+/// MySQL's log does not count what the rounds of a recursion read, so its figure says nothing of the plan.
+#[test]
+fn a_recursion_has_no_other_plan() -> Result<()> {
+    let shop = with_items("mysql-9.7")?;
+    shop.server
+        .query("CREATE TABLE shop.tree (id INT PRIMARY KEY, parent INT)")?;
+    shop.server
+        .query("INSERT INTO shop.tree SELECT id, id DIV 2 FROM shop.item WHERE id < 8000")?;
+    shop.server.query("ANALYZE TABLE shop.tree")?;
+    let statements: Vec<String> = (1..4)
+        .map(|root| {
+            format!(
+                "WITH RECURSIVE below AS (SELECT id FROM tree WHERE id = {root} UNION ALL \
+                 SELECT t.id FROM tree t JOIN below b ON t.parent = b.id) SELECT COUNT(*) FROM below"
+            )
+        })
+        .collect();
+    let advice = shop.advise(&shop.capture("recursion", &statements)?)?;
+    let other = |caution: &Caution| matches!(caution, Caution::OtherPlan { .. });
+    assert!(!advice.cautions.iter().any(other), "{:?}", advice.cautions);
+    Ok(())
+}
