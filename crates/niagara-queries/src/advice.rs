@@ -789,6 +789,7 @@ pub(crate) mod tests {
             candidate: Candidate {
                 table: item(),
                 name: name.to_owned(),
+                hidden: None,
                 parts: parts(columns),
                 purposes: BTreeSet::from([Purpose::Equality]),
                 digests: BTreeSet::new(),

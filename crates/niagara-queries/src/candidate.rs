@@ -6,11 +6,12 @@ mod shape;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use niagara_server::HideClause;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::catalog::{
-    Abilities, Catalog, Index, IndexKind, IndexPart, Table, TableName, ValueKind, folded,
+    Abilities, Catalog, Index, IndexKind, IndexPart, Table, TableName, ValueKind, folded, quote,
 };
 use crate::statement::{Asks, Block, Structure, Term};
 pub use drops::{Drop, DropReason, IndexUse, Kept, KeptReason, drops};
@@ -59,8 +60,11 @@ pub enum Purpose {
 pub struct Candidate {
     /// The table.
     pub table: TableName,
-    /// Its name, which no index of the table has.
+    /// Its name, which no index of the table has, unless it is there and hidden.
     pub name: String,
+    /// It is there and hidden from the optimizer: by what it is shown. None of one that is made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hidden: Option<HideClause>,
     /// Its parts.
     pub parts: Vec<IndexPart>,
     /// Why it is proposed.
@@ -73,14 +77,21 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    /// The clause of ALTER TABLE that makes it.
+    /// The clause of ALTER TABLE that makes it, or shows it.
     pub fn add_clause(&self) -> String {
+        if let Some(hiding) = self.hidden {
+            return format!("ALTER INDEX {} {}", quote(&self.name), hiding.shows());
+        }
         let parts: Vec<String> = self.parts.iter().map(IndexPart::sql).collect();
-        format!(
-            "ADD INDEX {} ({})",
-            crate::catalog::quote(&self.name),
-            parts.join(", ")
-        )
+        format!("ADD INDEX {} ({})", quote(&self.name), parts.join(", "))
+    }
+
+    /// The clause that takes it back.
+    pub(crate) fn undo_clause(&self) -> String {
+        match self.hidden {
+            Some(hiding) => format!("ALTER INDEX {} {}", quote(&self.name), hiding.hides()),
+            None => format!("DROP INDEX {}", quote(&self.name)),
+        }
     }
 }
 
@@ -184,7 +195,14 @@ pub fn candidates(
         let Some(table) = catalog.tables.get(&name) else {
             continue;
         };
-        of_table(table, shapes, values, &mut chosen, &mut not_tried);
+        of_table(
+            table,
+            shapes,
+            values,
+            abilities,
+            &mut chosen,
+            &mut not_tried,
+        );
     }
     (chosen, not_tried)
 }
@@ -193,6 +211,7 @@ fn of_table(
     table: &Table,
     shapes: Vec<Shape>,
     values: &Values,
+    abilities: Abilities,
     chosen: &mut Vec<Candidate>,
     not_tried: &mut Vec<NotTried>,
 ) {
@@ -213,7 +232,7 @@ fn of_table(
             .map(|shape| (shape, MAX_OF_TABLE + MAX_MERGED)),
     );
     for (shape, limit) in limits {
-        let parts = match parts_of(&shape, table, values) {
+        let mut parts = match parts_of(&shape, table, values) {
             Ok(parts) => parts,
             Err((parts, reason)) => {
                 not_tried.push(refuse(parts, reason));
@@ -223,6 +242,10 @@ fn of_table(
         if let Some(reason) = needless(&parts, &shape, table) {
             not_tried.push(refuse(parts, reason));
             continue;
+        }
+        let hidden = hidden(&parts, table);
+        if let Some(index) = hidden {
+            parts.clone_from(&index.parts);
         }
         if let Some(known) = candidates.iter_mut().find(|known| known.parts == parts) {
             known.purposes.extend(shape.purposes.clone());
@@ -235,7 +258,8 @@ fn of_table(
         }
         candidates.push(Candidate {
             table: table.name.clone(),
-            name: String::new(),
+            name: hidden.map_or_else(String::new, |index| index.name.clone()),
+            hidden: abilities.hiding.filter(|_| hidden.is_some()),
             replaces: replaced(&parts, table),
             purposes: shape.purposes.clone(),
             digests: shape.digests.keys().copied().collect(),
@@ -247,7 +271,8 @@ fn of_table(
         .iter()
         .map(|index| folded(&index.name))
         .collect();
-    for candidate in &mut candidates {
+    let made = candidates.iter_mut().filter(|one| one.name.is_empty());
+    for candidate in made {
         candidate.name = free_name(&candidate.parts, &mut names);
     }
     not_tried.dedup();
@@ -276,6 +301,12 @@ fn free_name(parts: &[IndexPart], taken: &mut BTreeSet<String>) -> String {
         number += 1;
     }
     name
+}
+
+/// An index with these parts, or more behind them, that is hidden: writes pay for it already. The shortest of them.
+fn hidden<'t>(parts: &[IndexPart], table: &'t Table) -> Option<&'t Index> {
+    let hidden = (table.indexes.iter()).filter(|index| !index.visible && index.begins_with(parts));
+    hidden.min_by_key(|index| index.parts.len())
 }
 
 /// Existing indexes that are the beginning of the new one and enforce nothing.

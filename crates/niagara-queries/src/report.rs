@@ -8,7 +8,9 @@ use crate::advice::{Advice, DigestAdvice};
 use crate::catalog::parts_in_words;
 use crate::fate::Fate;
 use crate::schema;
-use crate::words::{application_remedy, bytes, counted, headline, interval, number, percent, span};
+use crate::words::{
+    application_remedy, bytes, counted, headline, interval, is_hidden, number, percent, span,
+};
 
 /// Statements that are shown.
 const STATEMENTS: usize = 6;
@@ -135,15 +137,21 @@ fn indexes(advice: &Advice, out: &mut String) {
     );
     let work = screened.work_before.max(1.0);
     for one in chosen.iter().take(INDEXES) {
+        let made = match one.candidate.hidden {
+            Some(_) => is_hidden(&one.candidate.name),
+            None => format!(
+                "built in {}, {}",
+                span(one.build_seconds.unwrap_or(0.0)),
+                bytes(one.bytes.unwrap_or(0))
+            ),
+        };
         let _ = writeln!(
             out,
-            "  {}{}: without it {} of the work comes back; writes take {} more; built in {}, {}",
+            "  {}{}: without it {} of the work comes back; writes take {} more; {made}",
             one.candidate.table,
             parts_in_words(&one.candidate.parts),
             percent(one.saves / work),
-            percent(one.costs / work),
-            span(one.build_seconds.unwrap_or(0.0)),
-            bytes(one.bytes.unwrap_or(0))
+            percent(one.costs / work)
         );
     }
     if chosen.len() > INDEXES {

@@ -8,7 +8,7 @@ use crate::advice::{Advice, TableAdvice};
 use crate::candidate::{Drop, DropReason};
 use crate::catalog::{IndexPart, literal, quote, readable};
 use crate::screen::Judged;
-use crate::words::{bytes, for_statement, headline, number, percent, span};
+use crate::words::{bytes, for_statement, headline, is_hidden, number, percent, span};
 
 /// The files by their names.
 pub fn files(advice: &Advice) -> Vec<(&'static str, String)> {
@@ -100,7 +100,7 @@ pub fn set_in_words(advice: &Advice) -> String {
 /// The statement that drops a new index and makes those again that it replaced.
 fn undo_of(one: &Judged, replaced: &[&Drop]) -> String {
     let mut made = replaced.iter().map(|drop| drop.undo_clause());
-    let dropped = drop_clause(&one.candidate.name);
+    let dropped = one.candidate.undo_clause();
     let clauses = match made.next() {
         Some(first) => clauses(first, made.chain([dropped])),
         None => dropped,
@@ -219,8 +219,11 @@ fn schema(advice: &Advice) -> String {
         }
         let statement = statement_of(one, &replaced);
         let _ = writeln!(out, "{statement};");
-        for line in large_table(&statement) {
-            out.push_str(&comment(&line));
+        // What is there is shown in no time.
+        if one.candidate.hidden.is_none() {
+            for line in large_table(&statement) {
+                out.push_str(&comment(&line));
+            }
         }
     }
     for drop in dropped_apart(advice) {
@@ -285,15 +288,18 @@ fn why(advice: &Advice, one: &Judged) -> String {
             number(effect.after.pages)
         )));
     }
-    out.push_str(&comment(&format!(
-        "Built here in {}, {}{}.",
-        span(one.build_seconds.unwrap_or(0.0)),
-        bytes(one.bytes.unwrap_or(0)),
-        match one.online {
-            true => ", while the table could be written to",
-            false => "; the server does not build it online: writes to the table wait",
-        }
-    )));
+    out.push_str(&comment(&match one.candidate.hidden {
+        Some(_) => format!("{}.", is_hidden(&one.candidate.name)),
+        None => format!(
+            "Built here in {}, {}{}.",
+            span(one.build_seconds.unwrap_or(0.0)),
+            bytes(one.bytes.unwrap_or(0)),
+            match one.online {
+                true => ", while the table could be written to",
+                false => "; the server does not build it online: writes to the table wait",
+            }
+        ),
+    }));
     out
 }
 

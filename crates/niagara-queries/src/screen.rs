@@ -49,7 +49,7 @@ pub struct Judged {
     /// The candidate.
     #[serde(flatten)]
     pub candidate: Candidate,
-    /// Seconds that it took to build here; none of one that was not built.
+    /// Seconds that it took to build here; none of one that was not built, or is there and hidden.
     pub build_seconds: Option<f64>,
     /// Its size in bytes.
     pub bytes: Option<u64>,
@@ -284,22 +284,29 @@ impl<'o> Screen<'_, 'o> {
         }
         let candidate = &judged.candidate;
         let (table, add) = (candidate.table.clone(), candidate.add_clause());
-        let is_written = self.changes.iter().any(|change| change.table == table);
+        // For one that is there, writes pay already.
+        let is_written =
+            candidate.hidden.is_none() && self.changes.iter().any(|change| change.table == table);
         let before = match is_written {
             true => self.copy.removal_work(&table)?,
             false => None,
         };
-        let built: Built = match self.copy.build(&table, &candidate.name, &add) {
-            Ok(built) => built,
-            Err(error) => {
-                let message = error.root_cause().to_string();
-                judged.fate = Fate::Refused { message };
-                return Ok((judged, Vec::new()));
-            }
-        };
-        judged.build_seconds = Some(built.seconds);
-        judged.bytes = Some(built.bytes);
-        judged.online = built.online;
+        if candidate.hidden.is_some() {
+            self.copy.show(&table, &candidate.name, &add, true)?;
+            judged.online = true;
+        } else {
+            let built: Built = match self.copy.build(&table, &candidate.name, &add) {
+                Ok(built) => built,
+                Err(error) => {
+                    let message = error.root_cause().to_string();
+                    judged.fate = Fate::Refused { message };
+                    return Ok((judged, Vec::new()));
+                }
+            };
+            judged.build_seconds = Some(built.seconds);
+            judged.bytes = Some(built.bytes);
+            judged.online = built.online;
+        }
         if is_written {
             let entry = match (before, self.copy.removal_work(&table)?) {
                 (Some(before), Some(after)) => (after.total() - before.total()).max(LEAST_ENTRY),
@@ -521,14 +528,19 @@ impl<'o> Screen<'_, 'o> {
     ) -> Result<()> {
         let mut catalog = catalog.clone();
         for one in judged.iter().filter(|one| one.fate == Fate::Chosen) {
-            if let Some(table) = catalog.tables.get_mut(&one.candidate.table) {
-                table.indexes.push(Index {
+            let Some(table) = catalog.tables.get_mut(&one.candidate.table) else {
+                continue;
+            };
+            let mut there = table.indexes.iter_mut();
+            match there.find(|index| index.name == one.candidate.name) {
+                Some(hidden) => hidden.visible = true,
+                None => table.indexes.push(Index {
                     name: one.candidate.name.clone(),
                     unique: false,
                     kind: IndexKind::Ordered,
                     parts: one.candidate.parts.clone(),
                     visible: true,
-                });
+                }),
             }
         }
         let mut index_use = IndexUse {

@@ -478,6 +478,14 @@ impl fmt::Display for Caution {
     }
 }
 
+/// That an index is there and hidden.
+pub(crate) fn is_hidden(index: &str) -> String {
+    format!(
+        "{} has these columns and is hidden: to show it takes no time and no space",
+        readable(index)
+    )
+}
+
 /// A time for people.
 pub fn span(seconds: f64) -> String {
     match seconds {

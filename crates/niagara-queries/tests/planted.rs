@@ -338,6 +338,67 @@ fn mysql_keeps_what_a_rejected_index_replaces() -> Result<()> {
     replaced(MYSQL)
 }
 
+/// An index that is there and hidden is shown, and hidden again; no other is made beside it.
+fn shown_again(server: &str, hides: &str, shows: &str) -> Result<()> {
+    let shop = Shop::start(server)?;
+    let hide = format!("ALTER TABLE shop.customer ALTER INDEX by_phone {hides}");
+    shop.server.query(&hide)?;
+    let mut statements: Vec<String> = (0..10)
+        .map(|i| format!("SELECT id FROM customer WHERE phone = '0{}'", 1000 + i * 7))
+        .collect();
+    statements.push("UPDATE customer SET phone = '7' WHERE id = 7".to_owned());
+    let advice = shop.advise(&shop.capture("hidden", &statements)?)?;
+    let [one] = &advice.screened.chosen().collect::<Vec<_>>()[..] else {
+        panic!("{}", describe(&advice));
+    };
+    assert_eq!((one.costs, one.bytes), (0.0, None));
+    let told = report::text(&advice, None);
+    assert!(
+        told.contains("; by_phone has these columns and is hidden: "),
+        "{told}"
+    );
+    let files = schema::files(&advice);
+    let line = |file: usize, expected: &str| {
+        let (name, text) = &files[file];
+        assert!(text.contains(expected), "{name}: {text}");
+        assert!(!text.contains("ADD INDEX `idx_phone`"), "{text}");
+    };
+    line(
+        0,
+        &format!(
+            "ALTER TABLE `shop`.`customer` ALTER INDEX `by_phone` {shows}, ALGORITHM=INPLACE, LOCK=NONE;"
+        ),
+    );
+    line(
+        1,
+        &format!("ALTER TABLE `shop`.`customer` ALTER INDEX `by_phone` {hides};"),
+    );
+    let hidden = |is_hidden: bool| -> Result<()> {
+        let made = shop.server.query("SHOW CREATE TABLE shop.customer")?;
+        let mut lines = made[0][1].lines();
+        let line = lines
+            .find(|line| line.contains("by_phone"))
+            .unwrap_or_default();
+        assert_eq!(line.contains(hides), is_hidden, "{line}");
+        Ok(())
+    };
+    shop.server.query(&hide)?;
+    execute(&shop, &files[0].1)?;
+    hidden(false)?;
+    execute(&shop, &files[1].1)?;
+    hidden(true)
+}
+
+#[test]
+fn mariadb_shows_what_is_ignored() -> Result<()> {
+    shown_again(MARIADB, "IGNORED", "NOT IGNORED")
+}
+
+#[test]
+fn mysql_shows_what_is_invisible() -> Result<()> {
+    shown_again(MYSQL, "INVISIBLE", "VISIBLE")
+}
+
 /// A setting of the optimizer's switches.
 fn switch(flag: &str) -> PlanSetting {
     PlanSetting {

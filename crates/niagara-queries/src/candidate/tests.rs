@@ -183,6 +183,37 @@ fn nothing_is_proposed_twice() {
     assert_eq!(one.replaces, ["by_a"]);
 }
 
+#[test]
+fn what_is_hidden_is_shown_and_not_made_again() {
+    let hidden = |name: &str, columns: &[&str]| Index {
+        visible: false,
+        ..index(name, false, columns)
+    };
+    let there = vec![
+        hidden("long", &["a", "d", "e"]),
+        hidden("k_inv", &["a", "c"]),
+    ];
+    let catalog = catalog(there);
+    let structure = Structure::read("SELECT body FROM t WHERE a = 1", "shop", &catalog).unwrap();
+    let asking = [Asking {
+        digest: 0,
+        structures: vec![&structure],
+        weight: 1.0,
+    }];
+    let (found, _) = candidates(&asking, &catalog, &Values::new(), ABILITIES);
+    let clauses = found
+        .iter()
+        .map(|one| (one.add_clause(), one.undo_clause()));
+    assert_eq!(
+        clauses.collect::<Vec<_>>(),
+        [(
+            "ALTER INDEX `k_inv` NOT IGNORED".to_owned(),
+            "ALTER INDEX `k_inv` IGNORED".to_owned()
+        )]
+    );
+    assert_eq!(crate::catalog::parts_in_words(&found[0].parts), "(a, c)");
+}
+
 /// Indexes by their names, each with a reason.
 type Named<Reason> = Vec<(String, Reason)>;
 

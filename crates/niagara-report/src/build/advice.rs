@@ -218,8 +218,8 @@ fn indexes(advice: &Advice) -> Section {
                 one.candidate.to_string(),
                 percent(one.saves / work),
                 percent(one.costs / work),
-                span(one.build_seconds.unwrap_or(0.0)),
-                bytes(one.bytes.unwrap_or(0)),
+                one.build_seconds.map_or_else(|| NOTHING.to_owned(), span),
+                one.bytes.map_or_else(|| NOTHING.to_owned(), bytes),
                 alone(advice, one),
             ]
         })
