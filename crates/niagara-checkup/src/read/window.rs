@@ -46,8 +46,8 @@ pub(super) fn watch(
     let (began, spent) = (Instant::now(), reader.spent());
     let usage = host.and_then(|process| process.meter.as_ref()?.sample().ok());
     let swap = pages_from_swap();
-    // The checkup itself, and MySQL's scheduler of events.
-    let scheduler = !source.is_mariadb() && source.variables.is_on("event_scheduler");
+    // The checkup itself, and the scheduler of events, which MySQL and MariaDB count as running while it waits.
+    let scheduler = source.variables.is_on("event_scheduler");
     let not_clients = if scheduler { 2.0 } else { 1.0 };
     let connection = reader.value("SELECT CONNECTION_ID()")?.unwrap_or_default();
     let mut samples = Vec::new();
