@@ -145,6 +145,8 @@ pub enum Cause {
         /// The table.
         table: TableName,
     },
+    /// It is not known: the server's plan cannot be read.
+    PlanNotRead,
     /// It waits for locks of others.
     LockWaits {
         /// Percent of its time.
@@ -179,6 +181,7 @@ impl Cause {
             Self::RandomOrder => "random_order",
             Self::NPlusOne { .. } => "n_plus_one",
             Self::ReadsEverything { .. } => "reads_everything",
+            Self::PlanNotRead => "plan_not_read",
             Self::LockWaits { .. } => "lock_waits",
         }
     }

@@ -154,7 +154,7 @@ fn outcome(
 
 /// How the server executes the samples of a digest; none of one that it does not explain.
 fn plans(copy: &mut DataCopy, digest: &SampledDigest<'_>) -> Result<Vec<Option<Plan>>> {
-    let plan = |one: &Executable| Ok(refusal(copy.plan(&one.database, &one.sql))?.ok());
+    let plan = |one: &Executable| Ok(refusal(copy.plan(&one.database, &one.sql))?.ok().flatten());
     digest.executables.iter().map(plan).collect()
 }
 

@@ -66,6 +66,8 @@ pub struct Observed {
     pub not_understood: Option<NotUnderstood>,
     /// The plan of its first sample.
     pub plan: Option<Plan>,
+    /// The server's plan of a sample cannot be read.
+    pub has_unread_plan: bool,
     /// Mean work of an execution; none where nothing could be counted.
     pub work: Option<Work>,
     /// Mean rows that an execution returns, or changes.
@@ -332,6 +334,7 @@ impl Observed {
             structures: Vec::new(),
             not_understood: None,
             plan: None,
+            has_unread_plan: false,
             work: None,
             rows_returned: None,
             counted: 0,
@@ -471,9 +474,15 @@ impl Observed {
     pub(crate) fn explain(&mut self, copy: &mut DataCopy) -> Result<()> {
         self.uses.clear();
         self.plan = None;
+        self.has_unread_plan = false;
         for one in &self.executables {
-            let Ok(plan) = refusal(copy.plan(&one.database, &one.sql))? else {
-                continue;
+            let plan = match refusal(copy.plan(&one.database, &one.sql))? {
+                Ok(Some(plan)) => plan,
+                Ok(None) => {
+                    self.has_unread_plan = true;
+                    continue;
+                }
+                Err(_) => continue,
             };
             let aliases = self.aliases();
             for access in &plan.tables {
@@ -519,7 +528,13 @@ impl Observed {
 
     /// Finds why it costs what it costs.
     pub(crate) fn find_causes(&mut self, catalog: &Catalog, stale: Option<&TableName>) {
-        let (Some(plan), Some(work)) = (&self.plan, self.work) else {
+        let Some(work) = self.work else {
+            return;
+        };
+        let Some(plan) = &self.plan else {
+            if self.has_unread_plan {
+                self.causes = vec![Cause::PlanNotRead];
+            }
             return;
         };
         let info = &self.info;

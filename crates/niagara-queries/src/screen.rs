@@ -553,7 +553,8 @@ impl<'o> Screen<'_, 'o> {
             let mut one = one.clone();
             one.explain(self.copy)?;
             let is_write_of_values = one.executables.is_empty() && !one.structures.is_empty();
-            index_use.unseen += u64::from(one.plan.is_none() && !is_write_of_values);
+            let is_unseen = one.plan.is_none() || one.has_unread_plan;
+            index_use.unseen += u64::from(is_unseen && !is_write_of_values);
             for judged in judged
                 .iter_mut()
                 .filter(|judged| judged.fate == Fate::Chosen)
@@ -633,7 +634,7 @@ fn pop_best(waiting: &mut Vec<(f64, usize)>, judged: &[Judged]) -> Option<(f64, 
     shortest.map(|(at, _)| at).map(|at| waiting.remove(at))
 }
 
-/// Whether any sample of a digest uses the index.
+/// Whether any sample of a digest uses the index. One whose plan cannot be read may do so: its work then tells.
 fn uses(
     copy: &mut DataCopy,
     digest: &SampledDigest<'_>,
@@ -641,8 +642,10 @@ fn uses(
     index: &str,
 ) -> Result<bool> {
     for one in &digest.executables {
-        let Ok(plan) = refusal(copy.plan(&one.database, &one.sql))? else {
-            continue;
+        let plan = match refusal(copy.plan(&one.database, &one.sql))? {
+            Ok(Some(plan)) => plan,
+            Ok(None) => return Ok(true),
+            Err(_) => continue,
         };
         let mut aliases = digest.aliases.iter().filter(|(_, of)| *of == table);
         if aliases.any(|(alias, _)| plan.uses(alias, index)) {
@@ -657,7 +660,7 @@ fn plan(copy: &mut DataCopy, digest: &SampledDigest<'_>) -> Result<Option<Plan>>
     let Some(one) = digest.executables.first() else {
         return Ok(None);
     };
-    Ok(refusal(copy.plan(&one.database, &one.sql))?.ok())
+    Ok(refusal(copy.plan(&one.database, &one.sql))?.ok().flatten())
 }
 
 /// Mean work of so many of the samples; none where none could be counted.

@@ -206,6 +206,9 @@ impl fmt::Display for Cause {
                 f,
                 "reads everything: the statement asks for all rows of {table}"
             ),
+            Self::PlanNotRead => f.write_str(
+                "not known: the server's plan cannot be read, perhaps for a quotation mark in a name",
+            ),
             Self::LockWaits { percent } => write!(f, "lock waits: {percent} % of its time"),
         }
     }
@@ -257,6 +260,7 @@ pub fn application_remedy(cause: &Cause) -> Option<String> {
         | Cause::Filesort { .. }
         | Cause::TemporaryTable { .. }
         | Cause::StaleStatistics { .. }
+        | Cause::PlanNotRead
         | Cause::ReadsEverything { .. } => None,
     }
 }

@@ -54,3 +54,27 @@ fn mariadb_finds_indexes_for_names_of_any_alphabet() -> Result<()> {
 fn mysql_finds_indexes_for_names_of_any_alphabet() -> Result<()> {
     letters_of_any_alphabet("mysql-9.7")
 }
+
+/// MariaDB's plans with a double quote in a name are no JSON.
+#[test]
+fn a_plan_that_cannot_be_read_is_told_and_its_work_counts() -> Result<()> {
+    let shop = Shop::empty("mariadb-10.11")?;
+    filled(&shop, "`q\"q`", "a INT, b INT", "i * 7, i % 2")?;
+    let mut statements = repeated(|i| format!("SELECT b FROM `q\"q` WHERE a = {i}"));
+    statements.extend(repeated(|i| {
+        format!("SELECT COUNT(DISTINCT a + {i}) FROM `q\"q`")
+    }));
+    let advice = shop.advise(&shop.capture("quotes", &statements)?)?;
+    let told = report::text(&advice, None);
+    assert!(
+        told.contains("not known: the server's plan cannot be read"),
+        "{told}"
+    );
+    assert!(!told.contains("finds what it needs"), "{told}");
+    let found = chosen(&advice);
+    assert!(
+        found.iter().any(|one| one.contains("(`a`")),
+        "{found:?}: {told}"
+    );
+    Ok(())
+}
