@@ -33,20 +33,20 @@ pub fn screen(checkup: &Checkup, look: Look) -> String {
     let mut out = String::new();
     // Writing into a String does not fail.
     let head = words::server(&checkup.server, checkup.host.as_ref());
-    let _ = writeln!(out, "{}", wrapped("", &head, look.width));
-    let busy = wrapped("", &words::busy(&checkup.time), look.width);
+    let _ = writeln!(out, "{}", in_lines("", &head, look.width));
+    let busy = in_lines("", &words::busy(&checkup.time), look.width);
     let _ = writeln!(out, "{}", bold.apply_to(busy));
     let _ = writeln!(
         out,
         "{}\n",
-        wrapped("", &words::busy_figures(&checkup.time), look.width)
+        in_lines("", &words::busy_figures(&checkup.time), look.width)
     );
     findings(&mut out, checkup, look);
     statements(&mut out, checkup, look);
     let _ = writeln!(
         out,
         "{}",
-        wrapped("Settings: ", &words::levers(&checkup.levers), look.width)
+        in_lines("Settings: ", &words::levers(&checkup.levers), look.width)
     );
     if look.levers {
         for lever in &checkup.levers {
@@ -54,7 +54,7 @@ pub fn screen(checkup: &Checkup, look: Look) -> String {
             let _ = writeln!(
                 out,
                 "{}",
-                wrapped(&lead, &words::lever_state(&lever.state), look.width)
+                in_lines(&lead, &words::lever_state(&lever.state), look.width)
             );
         }
     }
@@ -62,7 +62,7 @@ pub fn screen(checkup: &Checkup, look: Look) -> String {
         let _ = writeln!(
             out,
             "{}",
-            wrapped("Not read: ", &words::gap(gap), look.width)
+            in_lines("Not read: ", &words::gap(gap), look.width)
         );
     }
     proof(&mut out, checkup, look);
@@ -83,17 +83,22 @@ fn findings(out: &mut String, checkup: &Checkup, look: Look) {
         };
         let word = format!("{:<WORD$}", words::level(line.level));
         let lead = style.force_styling(look.colour).apply_to(word).to_string();
-        let _ = writeln!(out, "{}", wrapped(&lead, &line.text, look.width));
+        let _ = writeln!(out, "{}", in_lines(&lead, &line.text, look.width));
         if let Some(remedy) = &line.remedy {
             let lead = format!("{indent}fix:   ");
             let _ = writeln!(
                 out,
                 "{}",
-                wrapped(&lead, &words::remedy(remedy), look.width)
+                in_lines(&lead, &words::remedy(remedy), look.width)
             );
         }
         // A command is copied as it stands, so it is never broken.
-        let _ = writeln!(out, "{indent}{}: {}", words::shows(line.shows), line.proof);
+        let _ = writeln!(
+            out,
+            "{indent}{}: {}",
+            words::shows(line.shows),
+            visible(&line.proof)
+        );
     }
     let _ = writeln!(out);
 }
@@ -115,14 +120,83 @@ fn statements(out: &mut String, checkup: &Checkup, look: Look) {
             grouped(digest.rows_examined / digest.count.max(1.0)),
         );
         let room = look.width.saturating_sub(42).max(20);
-        let _ = writeln!(out, "{lead}{}", words::shortened(&digest.text, room - 1));
+        let _ = writeln!(
+            out,
+            "{lead}{}",
+            visible(&words::shortened(&digest.text, room - 1))
+        );
     }
     let _ = writeln!(out);
 }
 
 fn proof(out: &mut String, checkup: &Checkup, look: Look) {
-    let _ = writeln!(out, "\n{}", wrapped("", words::HOW_TO_PROVE, look.width));
-    let _ = writeln!(out, "  {}", pack(&checkup.ground));
-    let _ = writeln!(out, "  {}", Proof::Advise.command(&checkup.ground));
-    let _ = writeln!(out, "  {}", tune(&checkup.ground));
+    let _ = writeln!(out, "\n{}", in_lines("", words::HOW_TO_PROVE, look.width));
+    for command in [
+        pack(&checkup.ground),
+        Proof::Advise.command(&checkup.ground),
+        tune(&checkup.ground),
+    ] {
+        let _ = writeln!(out, "  {}", visible(&command));
+    }
+}
+
+/// A text behind `lead`, in lines of at most `width` columns.
+fn in_lines(lead: &str, text: &str, width: usize) -> String {
+    wrapped(lead, &visible(text), width)
+}
+
+/// The text on one line, without what a terminal would obey: names are whatever the server's users have made.
+fn visible(text: &str) -> String {
+    let letters = text.chars().map(|c| match c {
+        // Those that turn the direction of what follows, too.
+        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => c.escape_default().to_string(),
+        c if c.is_control() => c.escape_default().to_string(),
+        c => c.to_string(),
+    });
+    letters.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::{Digest, Statements, TableName};
+    use crate::report::checkup;
+    use crate::rules::tests::quiet;
+
+    #[test]
+    fn names_command_no_terminal() {
+        let hostile = "a\u{1b}[2J\u{1b}[31m\nb\u{202e}\r\u{9b}c";
+        let mut facts = quiet();
+        facts.server.host = hostile.to_owned();
+        let table = &mut facts.catalog.as_mut().unwrap().tables[0];
+        table.indexes.clear();
+        table.name = TableName {
+            schema: hostile.to_owned(),
+            table: hostile.to_owned(),
+        };
+        facts.statements = Some(Statements {
+            seconds: 1.0,
+            digests: vec![Digest {
+                schema: Some(hostile.to_owned()),
+                text: format!("SELECT `{hostile}`"),
+                count: 1.0,
+                seconds: 1.0,
+                ..Digest::default()
+            }],
+        });
+        let look = Look {
+            colour: false,
+            width: 80,
+            levers: true,
+        };
+        let told = screen(&checkup(facts, &[], &[]).unwrap(), look);
+        assert!(told.contains(r"without a primary key"), "{told}");
+        assert!(
+            told.contains(r"a\u{1b}[2J\u{1b}[31m\nb\u{202e}\r\u{9b}c"),
+            "{told}"
+        );
+        let commands = |c: char| c.is_control() && c != '\n' || c == '\u{202e}';
+        assert!(!told.contains(commands), "{told:?}");
+        assert!(told.lines().all(|line| !line.starts_with('b')), "{told}");
+    }
 }
