@@ -15,6 +15,8 @@ use crate::gap::Gap;
 pub struct Facts {
     /// Where the server is, as the user may write it.
     pub address: String,
+    /// The options by which the checkup has logged in, each a word.
+    pub login: Vec<String>,
     /// What it is.
     pub server: Server,
     /// Its global variables.

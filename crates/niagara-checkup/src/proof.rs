@@ -22,6 +22,8 @@ pub struct Ground {
     pub server: String,
     /// The socket or HOST:PORT.
     pub address: String,
+    /// The options by which the checkup has logged in, each a word.
+    pub login: Vec<String>,
     /// The database that most statements are of; none where nobody counts them.
     pub schema: Option<String>,
     /// Commands on the server's machine need root.
@@ -82,10 +84,19 @@ pub(crate) fn pack(ground: &Ground) -> String {
         format!(" --schema {}", shell_quoted(schema))
     });
     format!(
-        "{}niagara pack {}{schema} -o {PACK}",
+        "{}niagara pack {}{}{schema} -o {PACK}",
         sudo(ground),
-        shell_quoted(&ground.address)
+        shell_quoted(&ground.address),
+        login(ground)
     )
+}
+
+/// The options of a command that goes to the server.
+fn login(ground: &Ground) -> String {
+    let words = ground.login.iter();
+    words
+        .map(|word| format!(" {}", shell_quoted(word)))
+        .collect()
 }
 
 fn sudo(ground: &Ground) -> &'static str {
@@ -105,8 +116,9 @@ fn capture(ground: &Ground) -> String {
         },
     };
     format!(
-        "{}niagara capture start {address} --for 10m -o {CAPTURE}",
-        sudo(ground)
+        "{}niagara capture start {address}{} --for 10m -o {CAPTURE}",
+        sudo(ground),
+        login(ground)
     )
 }
 
@@ -136,8 +148,9 @@ impl Proof {
                 shell_quoted(&ground.server)
             ),
             Self::Watch => format!(
-                "niagara checkup {} --for 10m",
-                shell_quoted(&ground.address)
+                "niagara checkup {}{} --for 10m",
+                shell_quoted(&ground.address),
+                login(ground)
             ),
         }
     }
@@ -232,6 +245,7 @@ mod tests {
         let mut ground = Ground {
             server: "mariadb-10.11".to_owned(),
             address: "/run/my sqld.sock".to_owned(),
+            login: Vec::new(),
             schema: None,
             needs_root: false,
         };
@@ -265,6 +279,19 @@ mod tests {
             capture(&ground),
             "niagara capture start --host db1 --port 3307 --for 10m -o shop.capture"
         );
+        ground.login = ["--user", "my app"].map(str::to_owned).into();
+        assert_eq!(
+            pack(&ground),
+            "niagara pack db1:3307 --user 'my app' --schema 'my shop' -o shop.niagara"
+        );
+        assert_eq!(
+            capture(&ground),
+            "niagara capture start --host db1 --port 3307 --user 'my app' --for 10m -o shop.capture"
+        );
+        assert_eq!(
+            Proof::Watch.command(&ground),
+            "niagara checkup db1:3307 --user 'my app' --for 10m"
+        );
     }
 
     #[test]
@@ -280,6 +307,7 @@ mod tests {
         let ground = Ground {
             server: "mariadb-10.11".to_owned(),
             address: "/a.sock".to_owned(),
+            login: Vec::new(),
             schema: Some("shop".to_owned()),
             needs_root: true,
         };
@@ -295,6 +323,7 @@ mod tests {
         let ground = Ground {
             server: "mariadb-10.11".to_owned(),
             address: "/a.sock".to_owned(),
+            login: Vec::new(),
             schema: None,
             needs_root: true,
         };

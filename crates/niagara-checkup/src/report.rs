@@ -123,6 +123,7 @@ fn ground(facts: &Facts, servers: &[String]) -> Ground {
             false => program.unwrap_or(name),
         },
         address: facts.address.clone(),
+        login: facts.login.clone(),
         schema: busiest_schema(facts),
         needs_root: facts.needs_root,
     }

@@ -59,6 +59,7 @@ fn is_idle(name: &str) -> Result<()> {
         };
         let request = Request {
             address: "db1",
+            login: &[],
             transport: &endpoint.transport,
             today: "2026-11-28".parse()?,
             length: Duration::from_secs(1),

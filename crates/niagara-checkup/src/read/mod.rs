@@ -35,6 +35,8 @@ const WATCHED: f64 = 0.5;
 pub struct Request<'a> {
     /// The address as the user may write it.
     pub address: &'a str,
+    /// The options of the command line by which another command logs in likewise, each a word.
+    pub login: &'a [String],
     /// The way to the server.
     pub transport: &'a Transport,
     /// The day, which decides whether a release is past its end.
@@ -110,6 +112,7 @@ pub fn read(admin: &mut Admin, request: &Request<'_>) -> Result<Facts> {
     }
     Ok(Facts {
         address: request.address.to_owned(),
+        login: request.login.to_vec(),
         needs_root: host.as_ref().is_some_and(host::Process::needs_root),
         host: host.map(|process| process.facts()),
         window: Window {

@@ -92,6 +92,7 @@ pub(crate) fn quiet() -> Facts {
     ];
     Facts {
         address: "/run/mysqld/mysqld.sock".to_owned(),
+        login: Vec::new(),
         server: Server {
             family: Family::Mariadb,
             version: Version {

@@ -11,7 +11,7 @@ use jiff::civil::Date;
 use niagara_checkup::{Checkup, Look, Request, checkup, html, read, screen};
 use niagara_error::bail;
 use niagara_lab::lever;
-use niagara_load::Transport;
+use niagara_load::{TlsMode, Transport};
 use niagara_server::{Catalog, ServerDescription, listening_servers};
 
 use crate::cmd::bench::args::ConnectArgs;
@@ -99,6 +99,7 @@ pub fn run(args: CheckupArgs) -> Result<ExitCode> {
     };
     let request = Request {
         address: &address,
+        login: &login(&at),
         transport: &endpoint.transport,
         today: args.today.unwrap_or_else(|| Zoned::now().date()),
         length: args.length,
@@ -124,6 +125,24 @@ pub fn run(args: CheckupArgs) -> Result<ExitCode> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The options by which another command logs in as this one.
+fn login(at: &ConnectArgs) -> Vec<String> {
+    let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
+    let tls = (at.tls != TlsMode::Preferred).then(|| at.tls.to_string());
+    let options = [
+        ("--user", at.user.clone()),
+        ("--password-file", path(&at.password_file)),
+        ("--tls", tls),
+        ("--tls-ca", path(&at.tls_ca)),
+        ("--tls-cert", path(&at.tls_cert)),
+        ("--tls-key", path(&at.tls_key)),
+    ];
+    let given = options
+        .into_iter()
+        .filter_map(|(name, value)| Some([name.to_owned(), value?]));
+    given.flatten().collect()
 }
 
 /// The server at `address`, or that of the options, or the only one of this machine; and which of these it is.
@@ -176,6 +195,7 @@ mod tests {
     use niagara_error::Explain as _;
 
     use super::*;
+    use crate::cmd::bench::args::connect_args;
 
     #[test]
     fn one_running_server_is_found_several_are_named() {
@@ -188,6 +208,20 @@ mod tests {
             text.contains("/b.sock (process 8)") && text.contains("remedy"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn other_commands_log_in_likewise() {
+        let plain = connect_args();
+        assert_eq!(login(&plain), [""; 0]);
+        let at = ConnectArgs {
+            user: Some("app".to_owned()),
+            tls: TlsMode::VerifyCa,
+            tls_ca: Some(PathBuf::from("/ca.pem")),
+            ..plain
+        };
+        let words = ["--user", "app", "--tls", "verify_ca", "--tls-ca", "/ca.pem"];
+        assert_eq!(login(&at), words);
     }
 
     #[test]
