@@ -188,6 +188,9 @@ const FORCED: &str = "No captured statement names it. Others that do (FORCE INDE
 /// Why an index is dropped where the new one is made.
 const TOGETHER: &str = "One statement makes the new index and drops the old: an error leaves the table as it was. Do not split it.";
 
+/// What the beginning of an index has that the longer one has not.
+const BEGINNING: &str = "A beginning is smaller, and InnoDB sorts rows of equal values in it by the primary key: statements that the capture lacks may need that.";
+
 /// When an index that the set replaces may be hidden.
 const AFTERWARDS: &str = "First all new indexes above have to be there: statements used this one until then. So never run this file with --force.";
 
@@ -211,7 +214,7 @@ fn schema(advice: &Advice) -> String {
         out.push_str(&why(advice, one));
         let replaced = replaced_by(advice, one);
         for drop in &replaced {
-            out.push_str(&comment(&format!("{}: {}", drop.title(), drop.reason)));
+            out.push_str(&why_gone(drop));
         }
         if !replaced.is_empty() {
             out.push_str(&comment(TOGETHER));
@@ -228,7 +231,7 @@ fn schema(advice: &Advice) -> String {
     }
     for drop in dropped_apart(advice) {
         out.push('\n');
-        out.push_str(&comment(&format!("{}: {}", drop.title(), drop.reason)));
+        out.push_str(&why_gone(drop));
         out.push_str(&comment(FORCED));
         if drop.reason == DropReason::NotUsedBesideSet {
             out.push_str(&comment(AFTERWARDS));
@@ -246,6 +249,15 @@ fn schema(advice: &Advice) -> String {
         };
         let _ = write!(out, "\n{}", comment(&format!("Not counted: {table}")));
         out.push_str(&comment(&statement));
+    }
+    out
+}
+
+/// Why an index goes.
+fn why_gone(drop: &Drop) -> String {
+    let mut out = comment(&format!("{}: {}", drop.title(), drop.reason));
+    if let DropReason::LeftPrefix { .. } = drop.reason {
+        out.push_str(&comment(BEGINNING));
     }
     out
 }
@@ -378,7 +390,7 @@ fn first_name(text: &str) -> Option<(String, &str)> {
     }
 }
 
-/// What nothing uses is hidden first, where the server hides indexes: to show it again takes no time.
+/// What may be missed is hidden first, where the server hides indexes: to show it again takes no time.
 fn drop_statement(advice: &Advice, drop: &Drop) -> String {
     let table = drop.table.quoted();
     let name = quote(&drop.index.name);
@@ -390,7 +402,8 @@ fn drop_statement(advice: &Advice, drop: &Drop) -> String {
     });
     let gone = format!("ALTER TABLE {table} DROP INDEX {name}, ALGORITHM=INPLACE, LOCK=NONE;\n");
     match (&drop.reason, hide) {
-        (DropReason::NeverUsed | DropReason::NotUsedBesideSet, Some(hide)) => format!(
+        (DropReason::Duplicate { .. }, _) | (DropReason::LeftPrefix { .. }, None) => gone,
+        (_, Some(hide)) => format!(
             "{hide}{}",
             comment(&format!(
                 "when nobody has missed it for a full cycle of the business: {}",
@@ -398,7 +411,6 @@ fn drop_statement(advice: &Advice, drop: &Drop) -> String {
             ))
         ),
         (DropReason::NeverUsed | DropReason::NotUsedBesideSet, None) => comment(gone.trim_end()),
-        (DropReason::Duplicate { .. } | DropReason::LeftPrefix { .. }, _) => gone,
     }
 }
 
@@ -433,9 +445,11 @@ fn restored(advice: &Advice, drop: &Drop) -> String {
     let table = drop.table.quoted();
     let made = format!("ALTER TABLE {table} {};", drop.undo_clause());
     let shown = advice.abilities.hiding.map(HideClause::shows);
-    match (drop.reason.is_by_use(), shown) {
-        (false, _) => format!("{made}\n"),
-        (true, Some(shown)) => format!(
+    match (&drop.reason, shown) {
+        (DropReason::Duplicate { .. }, _) | (DropReason::LeftPrefix { .. }, None) => {
+            format!("{made}\n")
+        }
+        (_, Some(shown)) => format!(
             "{}ALTER TABLE {table} ALTER INDEX {} {shown};\n",
             comment(&format!(
                 "if {} is dropped by now, this in place of the next line: {made}",
@@ -443,7 +457,9 @@ fn restored(advice: &Advice, drop: &Drop) -> String {
             )),
             quote(&drop.index.name)
         ),
-        (true, None) => comment(&format!("if {} is dropped by now: {made}", drop.title())),
+        (DropReason::NeverUsed | DropReason::NotUsedBesideSet, None) => {
+            comment(&format!("if {} is dropped by now: {made}", drop.title()))
+        }
     }
 }
 
@@ -545,7 +561,7 @@ mod tests {
             [
                 "ALTER TABLE `shop`.`item` ADD INDEX `idx_a_b_c` (`a`, `b`, `c`), DROP INDEX `ab`, ALGORITHM=INPLACE, LOCK=NONE;",
                 "ALTER TABLE `shop`.`item` ADD INDEX `idx_e` (`e`), ALGORITHM=INPLACE, LOCK=NONE;",
-                "ALTER TABLE `shop`.`item` DROP INDEX `a`, ALGORITHM=INPLACE, LOCK=NONE;",
+                "ALTER TABLE `shop`.`item` ALTER INDEX `a` IGNORED;",
                 "ALTER TABLE `shop`.`item` ALTER INDEX `needed` IGNORED;",
             ]
         );
@@ -563,13 +579,31 @@ mod tests {
                 "ALTER TABLE `shop`.`item` ALTER INDEX `needed` NOT IGNORED;",
                 "ALTER TABLE `shop`.`item` DROP INDEX `idx_e`;",
                 "ALTER TABLE `shop`.`item` ADD INDEX `ab` (`a`, `b`), DROP INDEX `idx_a_b_c`;",
-                "ALTER TABLE `shop`.`item` ADD INDEX `a` (`a`);",
+                "ALTER TABLE `shop`.`item` ALTER INDEX `a` NOT IGNORED;",
             ]
         );
+        assert_eq!(schema.matches(BEGINNING).count(), 2, "{schema}");
         // Duels, and a lever, are of the new indexes alone.
         for ((_, _, made), undone) in set_statements(&advice).iter().zip(set_undo(&advice)) {
             assert!(!made.contains("DROP") && !undone.contains("ADD"), "{made}");
         }
+    }
+
+    #[test]
+    fn a_beginning_is_dropped_where_it_cannot_be_hidden() {
+        let left = DropReason::LeftPrefix {
+            of: "ab".to_owned(),
+        };
+        let drops = vec![superfluous("a", &["a"], left)];
+        let advice = counted(None, Vec::new(), drops);
+        assert_eq!(
+            statements(&schema(&advice)),
+            ["ALTER TABLE `shop`.`item` DROP INDEX `a`, ALGORITHM=INPLACE, LOCK=NONE;"]
+        );
+        assert_eq!(
+            statements(&undo(&advice)),
+            ["ALTER TABLE `shop`.`item` ADD INDEX `a` (`a`);"]
+        );
     }
 
     #[test]
