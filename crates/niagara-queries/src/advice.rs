@@ -30,6 +30,7 @@ use crate::screen::{Judged, Screened, Until, screen};
 use crate::setting::SettingEffect;
 use crate::statement::NotUnderstood;
 use crate::work::Work;
+use crate::writes::{Writer, not_counted, with_triggers};
 
 /// Share of the time that there is for looking at statements; the rest is for judging candidates.
 const LOOKING: f64 = 0.4;
@@ -330,6 +331,15 @@ pub enum Caution {
     OutOfTime,
     /// The capture has no durations.
     NoDurations,
+    /// Something writes to a table of the set, and is not counted.
+    WritesNotCounted {
+        /// The table.
+        table: TableName,
+        /// What it is.
+        by: Writer,
+        /// Its name.
+        name: String,
+    },
     /// Statements of a kind that is not looked into.
     NotLookedInto {
         /// Their kind.
@@ -458,7 +468,7 @@ pub fn advise(
         statements: info.summary.statements,
         finding: finding(&digests, &info),
         tables: table_advice(&catalog, &observed),
-        cautions: cautions(&observed, &screened, &info),
+        cautions: cautions(&catalog, &observed, &screened, &info),
         statistics: statistics(fresh),
         digests,
         screened,
@@ -539,9 +549,9 @@ fn statistics(fresh: Vec<FreshStatistics>) -> Vec<StatisticsAdvice> {
 
 fn table_advice(catalog: &Catalog, observed: &[Observed]) -> Vec<TableAdvice> {
     let used: BTreeSet<TableName> = observed.iter().flat_map(Observed::tables).collect();
-    let written: BTreeSet<TableName> = (observed.iter().flat_map(Observed::changes))
-        .map(|change| change.table)
-        .collect();
+    let changes = observed.iter().flat_map(Observed::changes).collect();
+    let written = with_triggers(changes, catalog).into_iter();
+    let written: BTreeSet<TableName> = written.map(|change| change.table).collect();
     let mut advice = Vec::new();
     for table in used
         .iter()
@@ -622,11 +632,42 @@ fn not_looked_into(info: &Info) -> Vec<Caution> {
     cautions.collect()
 }
 
-fn cautions(observed: &[Observed], screened: &Screened, info: &Info) -> Vec<Caution> {
+/// What writes to the tables of the set and is not counted.
+fn writes_not_counted(
+    catalog: &Catalog,
+    observed: &[Observed],
+    screened: &Screened,
+    info: &Info,
+) -> Vec<Caution> {
+    let changes = observed.iter().flat_map(Observed::changes).collect();
+    let changes = with_triggers(changes, catalog);
+    let made = screened
+        .chosen()
+        .filter(|one| one.candidate.hidden.is_none());
+    let tables: BTreeSet<&TableName> = made.map(|one| &one.candidate.table).collect();
+    let cautions = tables.into_iter().flat_map(|table| {
+        let texts = info.digests.iter().map(|digest| digest.text.as_str());
+        let writers = not_counted(table, &changes, texts, catalog);
+        writers.into_iter().map(|one| Caution::WritesNotCounted {
+            table: table.clone(),
+            by: one.by,
+            name: one.name,
+        })
+    });
+    cautions.collect()
+}
+
+fn cautions(
+    catalog: &Catalog,
+    observed: &[Observed],
+    screened: &Screened,
+    info: &Info,
+) -> Vec<Caution> {
     let mut cautions = Vec::new();
     if screened.chosen().next().is_some() {
         cautions.push(Caution::NotProven);
     }
+    cautions.extend(writes_not_counted(catalog, observed, screened, info));
     if screened.out_of_time {
         cautions.push(Caution::OutOfTime);
     }

@@ -307,6 +307,36 @@ pub struct ForeignKey {
     pub referenced: TableName,
     /// Its columns.
     pub referenced_columns: Vec<String>,
+    /// Rows that refer go or change when those that they refer to are deleted.
+    pub follows_delete: bool,
+    /// They change with the columns that they refer to.
+    pub follows_update: bool,
+}
+
+/// A trigger.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Trigger {
+    /// Its name.
+    pub name: String,
+    /// The table whose changes set it off.
+    pub table: TableName,
+    /// Which changes: `INSERT`, `UPDATE` or `DELETE`.
+    pub event: String,
+    /// What it does.
+    pub body: String,
+}
+
+/// A procedure or a function.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Routine {
+    /// The database.
+    pub database: String,
+    /// Its name.
+    pub name: String,
+    /// It is a function.
+    pub is_function: bool,
+    /// What it does.
+    pub body: String,
 }
 
 /// How variables are set for one statement alone.
@@ -367,6 +397,10 @@ pub struct Catalog {
     pub tables: BTreeMap<TableName, Table>,
     /// Foreign keys.
     pub foreign_keys: Vec<ForeignKey>,
+    /// Triggers.
+    pub triggers: Vec<Trigger>,
+    /// Procedures and functions.
+    pub routines: Vec<Routine>,
 }
 
 impl Catalog {
@@ -380,6 +414,7 @@ impl Catalog {
         catalog.read_columns(admin)?;
         catalog.read_indexes(admin, hiding)?;
         catalog.read_foreign_keys(admin)?;
+        catalog.read_programs(admin)?;
         Ok(catalog)
     }
 
@@ -509,10 +544,12 @@ impl Catalog {
 
     fn read_foreign_keys(&mut self, admin: &mut Admin) -> Result<()> {
         let rows = admin.rows(&format!(
-            "SELECT constraint_name, table_schema, table_name, column_name, referenced_table_schema, referenced_table_name, \
-             referenced_column_name FROM information_schema.key_column_usage \
-             WHERE referenced_table_name IS NOT NULL AND table_schema NOT IN ({SYSTEM}) \
-             ORDER BY table_schema, table_name, constraint_name, ordinal_position"
+            "SELECT k.constraint_name, k.table_schema, k.table_name, k.column_name, k.referenced_table_schema, \
+             k.referenced_table_name, k.referenced_column_name, r.delete_rule, r.update_rule \
+             FROM information_schema.key_column_usage k LEFT JOIN information_schema.referential_constraints r \
+             ON r.constraint_schema = k.constraint_schema AND r.constraint_name = k.constraint_name AND r.table_name = k.table_name \
+             WHERE k.referenced_table_name IS NOT NULL AND k.table_schema NOT IN ({SYSTEM}) \
+             ORDER BY k.table_schema, k.table_name, k.constraint_name, k.ordinal_position"
         ))?;
         for row in rows {
             let mut row = Values(row.into_iter());
@@ -521,6 +558,8 @@ impl Catalog {
             let column = row.text();
             let referenced = row.table_name();
             let referenced_column = row.text();
+            let follows = |rule: String| rule == "CASCADE" || rule.starts_with("SET ");
+            let (follows_delete, follows_update) = (follows(row.text()), follows(row.text()));
             let last = self.foreign_keys.last_mut();
             match last.filter(|key| key.name == name && key.table == table) {
                 Some(key) => {
@@ -533,8 +572,40 @@ impl Catalog {
                     columns: vec![column],
                     referenced,
                     referenced_columns: vec![referenced_column],
+                    follows_delete,
+                    follows_update,
                 }),
             }
+        }
+        Ok(())
+    }
+
+    fn read_programs(&mut self, admin: &mut Admin) -> Result<()> {
+        let rows = admin.rows(&format!(
+            "SELECT trigger_name, event_object_schema, event_object_table, event_manipulation, action_statement \
+             FROM information_schema.triggers WHERE trigger_schema NOT IN ({SYSTEM})"
+        ))?;
+        for row in rows {
+            let mut row = Values(row.into_iter());
+            self.triggers.push(Trigger {
+                name: row.text(),
+                table: row.table_name(),
+                event: row.text(),
+                body: row.text(),
+            });
+        }
+        let rows = admin.rows(&format!(
+            "SELECT routine_schema, routine_name, routine_type, routine_definition FROM information_schema.routines \
+             WHERE routine_schema NOT IN ({SYSTEM}) AND routine_type IN ('PROCEDURE', 'FUNCTION')"
+        ))?;
+        for row in rows {
+            let mut row = Values(row.into_iter());
+            self.routines.push(Routine {
+                database: row.text(),
+                name: row.text(),
+                is_function: row.text() == "FUNCTION",
+                body: row.text(),
+            });
         }
         Ok(())
     }

@@ -28,6 +28,7 @@ mod setting;
 mod statement;
 pub mod words;
 mod work;
+mod writes;
 
 pub use advice::{Advice, Caution, DigestAdvice, advise};
 pub use copy::DataCopy;

@@ -19,6 +19,7 @@ use crate::sampled_digest::{Effect, SampledDigest, counted};
 use crate::setting::SettingEffect;
 use crate::statement::Kind;
 use crate::work::Work;
+use crate::writes::with_triggers;
 
 /// Executions of a digest that are counted for each candidate.
 const SAMPLES: u64 = 8;
@@ -129,6 +130,7 @@ pub fn screen(
     tell: &mut dyn FnMut(&str) -> Result<()>,
 ) -> Result<Screened> {
     let changes = observed.iter().flat_map(Observed::changes).collect();
+    let changes = with_triggers(changes, catalog);
     let mut screen = Screen {
         copy,
         digests: Vec::new(),

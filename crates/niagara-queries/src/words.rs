@@ -14,6 +14,7 @@ use crate::plan::Access;
 use crate::proof::{Proof, Trial};
 use crate::setting::{PlanSetting, SettingEffect};
 use crate::statement::NotUnderstood;
+use crate::writes::Writer;
 
 /// A number for people: three digits, thousands apart.
 pub fn number(value: f64) -> String {
@@ -383,6 +384,17 @@ impl fmt::Display for KeptReason {
     }
 }
 
+impl fmt::Display for Writer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Trigger => "trigger",
+            Self::Procedure => "procedure",
+            Self::Function => "function",
+            Self::ForeignKey => "foreign key",
+        })
+    }
+}
+
 impl fmt::Display for NotUnderstood {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -443,6 +455,11 @@ impl fmt::Display for Caution {
                 }
             }
             Self::NoDurations => f.write_str("The capture has no durations: statements are weighed by how often they run."),
+            Self::WritesNotCounted { table, by, name } => write!(
+                f,
+                "{table} is also written by {by} {}, which is not counted: writes may take more than is said.",
+                readable(name)
+            ),
             Self::NotLookedInto {
                 class,
                 word,

@@ -4,7 +4,7 @@ mod common;
 
 use anyhow::Result;
 use common::{Shop, filled};
-use niagara_queries::{Advice, Caution, report};
+use niagara_queries::{Advice, Caution, Fate, report};
 
 /// Whether the text for a terminal says this.
 fn tells(advice: &Advice, expected: &str) -> bool {
@@ -95,4 +95,62 @@ fn a_recursion_has_no_other_plan() -> Result<()> {
     let other = |caution: &Caution| matches!(caution, Caution::OtherPlan { .. });
     assert!(!advice.cautions.iter().any(other), "{:?}", advice.cautions);
     Ok(())
+}
+
+/// The same writes by a statement, by a trigger, by a procedure and by a foreign key: what is counted keeps an index away, what is not
+/// is told.
+fn hidden_writes(server: &str) -> Result<()> {
+    let shop = Shop::empty(server)?;
+    for table in ["audit_direct", "audit_trigger", "audit_call", "audit_key"] {
+        filled(&shop, table, "ref INT, item_id INT", "i, NULL")?;
+    }
+    for statement in [
+        "CREATE TABLE item (id INT PRIMARY KEY AUTO_INCREMENT, a INT)",
+        "CREATE TRIGGER noting AFTER INSERT ON item FOR EACH ROW BEGIN IF NEW.a >= 0 THEN \
+         INSERT INTO audit_trigger (ref) VALUES (NEW.a); END IF; END",
+        "CREATE PROCEDURE audit(IN n INT) BEGIN INSERT INTO audit_call (ref) VALUES (n); END",
+        "ALTER TABLE audit_key ADD CONSTRAINT goes FOREIGN KEY (item_id) REFERENCES item (id) ON DELETE CASCADE",
+    ] {
+        shop.admin()?.run(statement.as_bytes())?;
+    }
+    let mut statements: Vec<String> = ["direct", "trigger", "call", "key"]
+        .map(|table| format!("SELECT id FROM audit_{table} WHERE ref = 7"))
+        .into();
+    statements.push("DELETE FROM item WHERE id = 3".to_owned());
+    for i in 0..60 {
+        let rows: Vec<String> = (0..200).map(|n| format!("({})", i * n)).collect();
+        let rows = rows.join(", ");
+        statements.push(format!("INSERT INTO audit_direct (ref) VALUES {rows}"));
+        statements.push(format!("INSERT INTO item (a) VALUES {rows}"));
+        statements.push(format!("CALL audit({i})"));
+    }
+    let advice = shop.advise(&shop.capture("writes", &statements)?)?;
+    let told = report::text(&advice, None);
+    let fates = |table: &str| -> Vec<&Fate> {
+        let judged = advice.screened.judged.iter();
+        let judged = judged.filter(|one| one.candidate.table.table == table);
+        judged.map(|one| &one.fate).collect()
+    };
+    for table in ["audit_direct", "audit_trigger"] {
+        assert_eq!(fates(table), [&Fate::CostsMore], "{table}: {told}");
+    }
+    for (table, writer) in [
+        ("audit_call", "procedure audit"),
+        ("audit_key", "foreign key goes"),
+    ] {
+        assert_eq!(fates(table), [&Fate::Chosen], "{table}: {told}");
+        let caution = format!("shop.{table} is also written by {writer}, which is not counted");
+        assert!(told.contains(&caution), "{caution}: {told}");
+    }
+    Ok(())
+}
+
+#[test]
+fn writes_of_mariadbs_triggers_are_counted() -> Result<()> {
+    hidden_writes("mariadb-10.11")
+}
+
+#[test]
+fn writes_of_mysqls_triggers_are_counted() -> Result<()> {
+    hidden_writes("mysql-9.7")
 }

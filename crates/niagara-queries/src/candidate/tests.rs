@@ -58,7 +58,7 @@ fn catalog(indexes: Vec<Index>) -> Catalog {
     };
     Catalog {
         tables: ["t", "u"].map(|of| (name(of), table(of))).into(),
-        foreign_keys: Vec::new(),
+        ..Catalog::default()
     }
 }
 
@@ -290,6 +290,8 @@ fn what_a_constraint_needs_stays() {
         columns: vec!["d".into()],
         referenced: name("u"),
         referenced_columns: vec!["id".into()],
+        follows_delete: false,
+        follows_update: false,
     });
     let (drops, kept) = dropped(&catalog, 0);
     assert_eq!(drops, [("e".to_owned(), DropReason::NeverUsed)]);

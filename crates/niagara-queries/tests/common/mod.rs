@@ -257,6 +257,8 @@ impl Shop {
                     .with_context(|| statement.clone())?,
             }
         }
+        // A statement is logged behind its answer, and before the next one.
+        admin.run(b"USE shop")?;
         drop(admin);
         self.server.query("SET GLOBAL slow_query_log = OFF")?;
         self.server.query("SET GLOBAL long_query_time = 10")?;
