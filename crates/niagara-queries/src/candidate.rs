@@ -337,7 +337,8 @@ fn needless(parts: &[IndexPart], shape: &Shape, table: &Table) -> Option<NotTrie
         let is_given = |part: &IndexPart| {
             part.prefix.is_none() && found.iter().any(|column| *column == folded(&part.column))
         };
-        index.unique && index.kind == IndexKind::Ordered && index.parts.iter().all(is_given)
+        let finds = index.unique && index.visible && index.kind == IndexKind::Ordered;
+        finds && index.parts.iter().all(is_given)
     });
     if let Some(index) = unique {
         return Some(NotTriedReason::FoundByUnique {

@@ -185,33 +185,34 @@ fn nothing_is_proposed_twice() {
 
 #[test]
 fn what_is_hidden_is_shown_and_not_made_again() {
-    let hidden = |name: &str, columns: &[&str]| Index {
+    let hidden = |name: &str, unique: bool, columns: &[&str]| Index {
         visible: false,
-        ..index(name, false, columns)
+        ..index(name, unique, columns)
     };
-    let there = vec![
-        hidden("long", &["a", "d", "e"]),
-        hidden("k_inv", &["a", "c"]),
-    ];
-    let catalog = catalog(there);
-    let structure = Structure::read("SELECT body FROM t WHERE a = 1", "shop", &catalog).unwrap();
-    let asking = [Asking {
-        digest: 0,
-        structures: vec![&structure],
-        weight: 1.0,
-    }];
-    let (found, _) = candidates(&asking, &catalog, &Values::new(), ABILITIES);
-    let clauses = found
-        .iter()
-        .map(|one| (one.add_clause(), one.undo_clause()));
-    assert_eq!(
-        clauses.collect::<Vec<_>>(),
-        [(
-            "ALTER INDEX `k_inv` NOT IGNORED".to_owned(),
-            "ALTER INDEX `k_inv` IGNORED".to_owned()
-        )]
-    );
-    assert_eq!(crate::catalog::parts_in_words(&found[0].parts), "(a, c)");
+    let catalog = catalog(vec![
+        hidden("long", false, &["a", "d", "e"]),
+        hidden("k_inv", false, &["a", "c"]),
+        hidden("one_b", true, &["b"]),
+    ]);
+    for (asked, parts, name) in [("a", "(a, c)", "k_inv"), ("b", "(b)", "one_b")] {
+        let text = format!("SELECT body FROM t WHERE {asked} = 1");
+        let structure = Structure::read(&text, "shop", &catalog).unwrap();
+        let asking = [Asking {
+            digest: 0,
+            structures: vec![&structure],
+            weight: 1.0,
+        }];
+        let (found, _) = candidates(&asking, &catalog, &Values::new(), ABILITIES);
+        let [one] = &found[..] else {
+            panic!("{found:?}");
+        };
+        assert_eq!(crate::catalog::parts_in_words(&one.parts), parts);
+        assert_eq!(
+            one.add_clause(),
+            format!("ALTER INDEX `{name}` NOT IGNORED")
+        );
+        assert_eq!(one.undo_clause(), format!("ALTER INDEX `{name}` IGNORED"));
+    }
 }
 
 /// Indexes by their names, each with a reason.
