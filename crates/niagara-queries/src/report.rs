@@ -9,7 +9,8 @@ use crate::catalog::parts_in_words;
 use crate::fate::Fate;
 use crate::schema;
 use crate::words::{
-    application_remedy, bytes, counted, headline, interval, is_hidden, number, percent, span,
+    application_remedy, bytes, counted, headline, interval, is_hidden, no_cause, number, percent,
+    span,
 };
 
 /// Statements that are shown.
@@ -113,10 +114,7 @@ fn why(digest: &DigestAdvice) -> String {
     }
     match digest.causes.first() {
         Some(cause) => cause.to_string(),
-        None if digest.not_understood.is_some() => {
-            "counted; its grammar is not understood".to_owned()
-        }
-        None => "finds what it needs".to_owned(),
+        None => no_cause(digest).to_owned(),
     }
 }
 

@@ -5,7 +5,9 @@ use std::fmt;
 use niagara_capture::sql::Class;
 pub(crate) use niagara_model::number::estimate as interval;
 
-use crate::advice::{Advice, Caution, FAR_TOO_MANY, Finding, StatisticsAdvice, TableAdvice};
+use crate::advice::{
+    Advice, Caution, DigestAdvice, FAR_TOO_MANY, Finding, StatisticsAdvice, TableAdvice,
+};
 use crate::candidate::{Candidate, DropReason, KeptReason, NotTried, NotTriedReason, Purpose};
 use crate::catalog::{StatementSetting, ValueKind, literal, parts_in_words, quote, readable};
 use crate::cause::Cause;
@@ -212,6 +214,15 @@ impl fmt::Display for Cause {
             ),
             Self::LockWaits { percent } => write!(f, "lock waits: {percent} % of its time"),
         }
+    }
+}
+
+/// What is said of a statement without a cause.
+pub fn no_cause(digest: &DigestAdvice) -> &'static str {
+    match (&digest.not_understood, digest.work) {
+        (Some(_), Some(_)) => "counted; its grammar is not understood",
+        (Some(_), None) => "not counted: its grammar is not understood",
+        (None, _) => "finds what it needs",
     }
 }
 
@@ -780,6 +791,30 @@ fn remainder(drops: usize, fresh: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_not_understood_finds_nothing() {
+        let mut digest = DigestAdvice {
+            digest: "1".to_owned(),
+            text: "load data infile ?".to_owned(),
+            share: 0.5,
+            count: 1,
+            work: None,
+            rows_returned: None,
+            counted: 0,
+            was_cut: false,
+            causes: Vec::new(),
+            plan: None,
+            not_understood: Some(NotUnderstood::OtherKind),
+            refused: None,
+        };
+        let told = no_cause(&digest);
+        assert_eq!(told, "not counted: its grammar is not understood");
+        digest.work = Some(crate::work::Work::default());
+        assert_eq!(no_cause(&digest), "counted; its grammar is not understood");
+        digest.not_understood = None;
+        assert_eq!(no_cause(&digest), "finds what it needs");
+    }
 
     #[test]
     fn numbers_are_written_for_people() {

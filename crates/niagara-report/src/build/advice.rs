@@ -1,7 +1,8 @@
 //! What the queries of a capture need: a page for whoever decides first, then a section for each statement.
 
 use niagara_queries::words::{
-    POOR_REPLAY, application_remedy, bytes, counted, headline, number as figure, percent, span,
+    POOR_REPLAY, application_remedy, bytes, counted, headline, no_cause, number as figure, percent,
+    span,
 };
 use niagara_queries::{
     Advice, DigestAdvice, Effect, Fate, Judged, MENDED, Plan, Trial, Work, schema,
@@ -613,7 +614,7 @@ fn why(digest: &DigestAdvice) -> String {
     }
     let causes: Vec<String> = digest.causes.iter().map(ToString::to_string).collect();
     match causes.is_empty() {
-        true => "finds what it needs".to_owned(),
+        true => no_cause(digest).to_owned(),
         false => causes.join("; "),
     }
 }
