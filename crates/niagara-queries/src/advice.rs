@@ -73,6 +73,9 @@ pub struct Advice {
     pub not_tried: Vec<NotTried>,
     /// Tables whose statistics were stale.
     pub statistics: Vec<StatisticsAdvice>,
+    /// What duels showed of gathering them, without the set; none where it was only counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub statistics_trial: Option<Trial>,
     /// Tables that want another engine, or a key.
     pub tables: Vec<TableAdvice>,
     /// What the reader has to know.
@@ -256,6 +259,19 @@ impl Advice {
         }
     }
 
+    /// Adds what duels showed of fresh statistics; those that are lost are not handed over, and nothing is measured on top of them.
+    pub fn take_statistics_trial(&mut self, trial: Trial) {
+        if trial.is_lost() {
+            self.statistics.clear();
+        }
+        self.statistics_trial = Some(trial);
+    }
+
+    /// Notes that fresh statistics could have no duels.
+    pub fn without_statistics_trial(&mut self, error: Explanation) {
+        self.cautions.push(Caution::StatisticsProofFailed { error });
+    }
+
     /// Notes that the setting could have no duels.
     pub fn without_setting_trial(&mut self, error: Explanation) {
         self.cautions.push(Caution::SettingProofFailed { error });
@@ -319,6 +335,11 @@ pub enum Caution {
     },
     /// No duels could be had.
     ProofFailed {
+        /// Why.
+        error: Explanation,
+    },
+    /// Fresh statistics could have no duels.
+    StatisticsProofFailed {
         /// Why.
         error: Explanation,
     },
@@ -470,6 +491,7 @@ pub fn advise(
         tables: table_advice(&catalog, &observed),
         cautions: cautions(&catalog, &observed, &screened, &info),
         statistics: statistics(fresh),
+        statistics_trial: None,
         digests,
         screened,
         not_tried,
@@ -888,6 +910,7 @@ pub(crate) mod tests {
             },
             not_tried: Vec::new(),
             statistics: Vec::new(),
+            statistics_trial: None,
             tables: Vec::new(),
             cautions: vec![Caution::NotProven],
             proof: None,

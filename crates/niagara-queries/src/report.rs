@@ -10,7 +10,7 @@ use crate::fate::Fate;
 use crate::schema;
 use crate::words::{
     application_remedy, bytes, counted, headline, interval, is_hidden, no_cause, number, percent,
-    span,
+    span, statistics,
 };
 
 /// Statements that are shown.
@@ -185,7 +185,11 @@ fn proof(advice: &Advice, out: &mut String) {
     let shown = |estimate: &Option<Estimate>| estimate.as_ref().map_or("-".to_owned(), interval);
     let _ = writeln!(
         out,
-        "Duels, {name} over the start ({}): throughput {}, CPU a transaction {}, p99 {}",
+        "Duels, {name} over {} ({}): throughput {}, CPU a transaction {}, p99 {}",
+        match advice.statistics.is_empty() {
+            true => "the start",
+            false => "fresh statistics",
+        },
         trial.duels,
         interval(&trial.throughput),
         shown(&trial.cpu),
@@ -221,8 +225,8 @@ fn settings(advice: &Advice, out: &mut String) {
 }
 
 fn drops(advice: &Advice, out: &mut String) {
-    for fresh in &advice.statistics {
-        let _ = writeln!(out, "Statistics: {fresh}");
+    for line in statistics(advice) {
+        let _ = writeln!(out, "Statistics: {line}");
     }
     let drops: Vec<_> = advice.superfluous().collect();
     if !drops.is_empty() {

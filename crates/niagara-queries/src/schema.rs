@@ -29,6 +29,14 @@ pub fn set_statements(advice: &Advice) -> Vec<(String, String, String)> {
     chosen.collect()
 }
 
+/// The statements that gather the statistics which were stale.
+pub fn statistics_statements(advice: &Advice) -> Vec<String> {
+    let tables = advice.statistics.iter();
+    tables
+        .map(|one| format!("ANALYZE TABLE {}", one.table.quoted()))
+        .collect()
+}
+
 /// The indexes of the set by their tables, without the database, and their columns; the one that saves most first.
 pub fn set_columns(advice: &Advice) -> Vec<(String, Vec<String>)> {
     let chosen = advice.screened.chosen().map(|one| {

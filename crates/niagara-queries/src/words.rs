@@ -445,6 +445,7 @@ impl fmt::Display for Caution {
                 )
             }
             Self::ProofFailed { error } => write!(f, "The set is not proven: {error}"),
+            Self::StatisticsProofFailed { error } => write!(f, "Fresh statistics are not proven: {error}"),
             Self::SettingProofFailed { error } => write!(f, "The setting of the optimizer is not proven: {error}"),
             Self::OutOfTime => f.write_str("The budget ended before every candidate was judged: a longer --budget judges the rest."),
             Self::OtherPlan {
@@ -532,9 +533,10 @@ impl fmt::Display for StatisticsAdvice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{}: {} take {} less work with fresh statistics",
+            "{}: {} {} {} less work with fresh statistics",
             self.table,
             counted(self.digests as u64, "digest"),
+            if self.digests == 1 { "takes" } else { "take" },
             percent(self.saves)
         )
     }
@@ -637,6 +639,32 @@ fn with_setting(advice: &Advice) -> String {
     }
 }
 
+/// What counting and duels show of fresh statistics, a line for each table.
+pub fn statistics(advice: &Advice) -> Vec<String> {
+    let mut lines: Vec<String> = advice.statistics.iter().map(ToString::to_string).collect();
+    let trial = advice.statistics_trial.as_ref().map(shown);
+    match (&mut lines[..], trial) {
+        ([one], Some(trial)) => *one = format!("{one}; {trial}"),
+        (_, Some(trial)) => lines.push(format!("fresh statistics of all of them: {trial}")),
+        (_, None) => {}
+    }
+    lines
+}
+
+/// What duels showed of fresh statistics, as a sentence before that of the indexes; nothing where they are not proven.
+fn with_statistics(advice: &Advice) -> String {
+    let proven = advice
+        .statistics_trial
+        .as_ref()
+        .filter(|trial| trial.pays());
+    proven.map_or_else(String::new, |trial| {
+        format!(
+            " Fresh statistics alone are proven: throughput {}.",
+            interval(&trial.throughput)
+        )
+    })
+}
+
 /// That a setting comes first in a tuning.
 pub fn tried_first(one: &SettingEffect) -> String {
     format!(
@@ -721,10 +749,11 @@ pub fn headline_of_indexes(advice: &Advice) -> String {
     ) {
         (0, 0, 0) => format!("0 indexes: {}. {}", why_none(advice), advice.finding),
         (0, drops, fresh) => format!(
-            "0 indexes to add: {} ({}). {}",
+            "0 indexes to add: {} ({}). {}{}",
             why_none(advice),
             remainder(drops, fresh),
-            advice.finding
+            advice.finding,
+            with_statistics(advice)
         ),
         (chosen, drops, fresh) => {
             let more = match remainder(drops, fresh) {
@@ -732,12 +761,19 @@ pub fn headline_of_indexes(advice: &Advice) -> String {
                 more => format!("; {more}"),
             };
             format!(
-                "{} {} {} {} of the counted work away{more}.{}",
+                "{} {} {} {} of the counted work away{more}.{}{}",
                 advice.finding,
                 counted(chosen as u64, "index"),
                 if chosen == 1 { "takes" } else { "take" },
                 percent(saved),
-                advice.proof.as_ref().map_or_else(String::new, proven)
+                with_statistics(advice),
+                advice
+                    .proof
+                    .as_ref()
+                    .map_or_else(String::new, |proof| proven(
+                        proof,
+                        !advice.statistics.is_empty()
+                    ))
             )
         }
     }
@@ -760,8 +796,8 @@ fn why_none(advice: &Advice) -> String {
 /// Why duels decide nothing, where their replay is not like the capture.
 pub const POOR_REPLAY: &str = "the replay is not good enough to decide by";
 
-/// What duels showed of what is handed over.
-fn proven(proof: &Proof) -> String {
+/// What duels showed of the indexes that are handed over, on top of fresh statistics where those are, too.
+fn proven(proof: &Proof, has_statistics: bool) -> String {
     let trial = proof.handed_over.as_ref().unwrap_or(&proof.set);
     let throughput = interval(&trial.throughput);
     match (trial.is_open(), trial.poor_replay.is_empty()) {
@@ -770,6 +806,9 @@ fn proven(proof: &Proof) -> String {
             counted(trial.duels as u64, "duel")
         ),
         (true, false) => format!(" Not proven: {POOR_REPLAY} (throughput {throughput})."),
+        (false, _) if has_statistics => {
+            format!(" Proven by duels on top of fresh statistics: throughput {throughput}.")
+        }
         (false, _) => format!(" Proven by duels: throughput {throughput}."),
     }
 }

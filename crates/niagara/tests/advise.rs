@@ -333,6 +333,82 @@ fn duels_decide_whether_a_setting_is_handed_over() {
     assert!(markdown.contains("Settings of the optimizer"), "{markdown}");
 }
 
+/// A table whose statistics are of other rows than it has: a kind is said to be rare, and a day to be any row's.
+fn with_other_rows() -> String {
+    let rows = |count: usize, row: &dyn Fn(usize) -> String| {
+        (0..count).map(row).collect::<Vec<_>>().join(",")
+    };
+    format!(
+        "-- MariaDB dump 10.19  Distrib 10.11.19-MariaDB, for debian-linux-gnu (x86_64)\n\
+         CREATE DATABASE `shop`;\nUSE `shop`;\n\
+         CREATE TABLE audit (id INT PRIMARY KEY, kind INT, day INT, KEY by_kind (kind), KEY by_day (day)) \
+         ENGINE=InnoDB STATS_AUTO_RECALC=0;\n\
+         INSERT INTO audit VALUES {};\n\
+         CREATE TABLE probe (id INT PRIMARY KEY, kind INT, day INT) ENGINE=InnoDB;\n\
+         INSERT INTO probe VALUES {};\n\
+         -- Dump completed on 2026-11-28  0:00:00\n",
+        rows(4000, &|i| format!("({i},1,{i})")),
+        rows(10, &|i| format!("({i},1,{})", i + 100)),
+    )
+}
+
+/// The statistics of a server come with its data, and what fresh ones bring is told apart from what indexes do.
+#[test]
+fn stale_statistics_of_the_server_are_found_and_proven() {
+    let select = "SELECT COUNT(a.id) FROM probe p STRAIGHT_JOIN audit a ON a.kind = p.kind AND a.day = p.day";
+    let statements: Vec<(String, u64, u64)> =
+        (0..200).map(|_| (select.to_owned(), 40_000, 1)).collect();
+    let folder = shop_of(&with_other_rows(), &statements);
+    let of_index = |index: &str, different: &str| {
+        let row = ["shop", "audit", index, "n_diff_pfx01", different, "20"];
+        Value::from(row.map(Value::from).to_vec())
+    };
+    let statistics = serde_json::json!({
+        "version": "10.11.19-MariaDB",
+        "tables": [{ "table": "innodb_indexes", "rows": [of_index("by_kind", "4000"), of_index("by_day", "1")] }],
+    });
+    fs::write(
+        folder.path().join("shop.sql.statistics.json"),
+        statistics.to_string(),
+    )
+    .expect("room");
+    let advised = niagara(
+        folder.path(),
+        &[
+            "advise",
+            "shop.capture",
+            "--data",
+            "shop.sql",
+            "--max-indexes",
+            "0",
+            "--budget",
+            "40s",
+        ],
+    );
+    let out = text(&advised.stdout);
+    assert!(advised.status.success(), "{}", text(&advised.stderr));
+    let read =
+        |name: &str| fs::read_to_string(folder.path().join("niagara-advice/shop").join(name));
+    let json: Value = common::document::read(&read("advice.json").expect("written"));
+    let saves = json["statistics"][0]["saves"].as_f64();
+    assert!(saves > Some(0.9), "{out}");
+    // A busy machine may have had no time for a duel.
+    let trial = &json["statistics_trial"];
+    assert!(
+        trial["duels"].as_u64() > Some(0) || has_caution(&json, "statistics_proof_failed"),
+        "{out}"
+    );
+    let is_proven = out.contains("Fresh statistics alone are proven: throughput × ");
+    assert_eq!(
+        out.contains("1 digest takes 99.8 % less work with fresh statistics; proven by")
+            || out.contains("1 digest takes 99.9 % less work with fresh statistics; proven by"),
+        is_proven,
+        "{out}"
+    );
+    let schema = read("deploy/schema.sql").expect("written");
+    assert!(schema.contains("ANALYZE TABLE `shop`.`audit`;"), "{schema}");
+}
+
 #[test]
 #[ignore = "minutes; make test-queries"]
 fn a_tuning_hands_over_its_indexes() {

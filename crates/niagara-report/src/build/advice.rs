@@ -2,7 +2,7 @@
 
 use niagara_queries::words::{
     POOR_REPLAY, application_remedy, bytes, counted, headline, no_cause, number as figure, percent,
-    span,
+    span, statistics,
 };
 use niagara_queries::{
     Advice, DigestAdvice, Effect, Fate, Judged, MENDED, Plan, Trial, Work, schema,
@@ -82,7 +82,7 @@ fn help(advice: &Advice) -> String {
             percent(advice.saved())
         ));
     }
-    parts.extend(advice.statistics.iter().map(|fresh| format!("{fresh}.")));
+    parts.extend(statistics(advice).iter().map(|line| format!("{line}.")));
     let setting = advice.setting().filter(|one| !one.is_lost());
     parts.extend(setting.map(|one| format!("{one}.")));
     if parts.is_empty() {

@@ -34,6 +34,8 @@ impl Printed for Advice {
 
 /// Share of the time for duels that a setting of the optimizer takes, where there are indexes, too.
 const FOR_SETTING: f64 = 0.3;
+/// Share of the time for duels that fresh statistics take, where there are indexes or a setting, too.
+const FOR_STATISTICS: f64 = 0.3;
 /// Share of the budget that is for counting, where duels follow.
 const COUNTING: f64 = 0.4;
 /// The same while no index is found that pays: duels mostly need one.
@@ -162,7 +164,8 @@ fn counted_and_proven(
     } = counting.count((cache, cancel), terminal)?;
     let has_set = advice.screened.chosen().next().is_some();
     let setting = advice.setting().map(|one| one.setting.clone());
-    if args.no_duels || !(has_set || setting.is_some()) {
+    let has_stale = !advice.statistics.is_empty();
+    if args.no_duels || !(has_set || has_stale || setting.is_some()) {
         return Ok(advice);
     }
     let proving = ProofRun {
@@ -179,6 +182,22 @@ fn counted_and_proven(
         .budget
         .saturating_sub(Duration::from_secs_f64(advice.seconds));
     let is_stopped = |error: &anyhow::Error| error.has::<Cancelled>() || cancel.is_cancelled();
+    if has_stale {
+        let of_statistics = match has_set || setting.is_some() {
+            true => time.mul_f64(FOR_STATISTICS).max(SHORTEST),
+            false => time,
+        };
+        match proving.prove_statistics(&advice, of_statistics, terminal) {
+            Ok(trial) => advice.take_statistics_trial(trial),
+            Err(error) if is_stopped(&error) => {
+                advice.without_statistics_trial(stopped());
+                return Ok(advice);
+            }
+            Err(error) => advice.without_statistics_trial(error.explain()),
+        }
+    }
+    let time = time.saturating_sub(begun.elapsed());
+    let begun = Instant::now();
     if has_set {
         let of_setting = time.mul_f64(FOR_SETTING);
         let of_set = match setting.is_some() && of_setting >= SHORTEST {

@@ -1,5 +1,6 @@
 //! The set that counting chose, proven by duels on the capture: start against start with the set, then the set with each index left
-//! out in turn, as time allows; then a setting of the optimizer on top of what stays.
+//! out in turn, as time allows; then a setting of the optimizer on top of what stays. Where statistics were stale, fresh ones are proven
+//! first, and all that follows has them.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -55,9 +56,12 @@ impl ProofRun<'_> {
         let left = || time.saturating_sub(begun.elapsed());
         let load = self.load()?;
         let set = schema::set_statements(advice);
-        let all = statements(advice);
+        let all = set_of(advice);
+        let fresh = schema::statistics_statements(advice);
         let duel = |a: &[String], b: &[String], within: Duration, terminal: &mut Terminal| {
-            self.compare(&load, [recipe(a), recipe(b)], within, terminal)
+            // What fresh statistics bring is none of the indexes' doing.
+            let sides = [a, b].map(|side| recipe(&[&fresh, side].concat()));
+            self.compare(&load, sides, within, terminal)
         };
         // Whether the set pays comes before what each index adds. Duels that show it soon leave their time to those.
         let found = duel(&[], &all, left(), terminal)?;
@@ -107,6 +111,26 @@ impl ProofRun<'_> {
         Ok(proof)
     }
 
+    /// What duels show of fresh statistics, where some are stale, within `time`.
+    ///
+    /// # Errors
+    /// As with [`Self::prove`].
+    pub fn prove_statistics(
+        &self,
+        advice: &Advice,
+        time: Duration,
+        terminal: &mut Terminal,
+    ) -> Result<Trial> {
+        let fresh = schema::statistics_statements(advice);
+        let sides = [recipe(&[]), recipe(&fresh)];
+        Ok(trial(&self.compare(
+            &self.load()?,
+            sides,
+            time,
+            terminal,
+        )?))
+    }
+
     /// What duels show of the setting that saves most, with the advice's set there, within `time`.
     ///
     /// # Errors
@@ -118,7 +142,8 @@ impl ProofRun<'_> {
         time: Duration,
         terminal: &mut Terminal,
     ) -> Result<Trial> {
-        let without = recipe(&statements(advice));
+        let fresh = schema::statistics_statements(advice);
+        let without = recipe(&[fresh, set_of(advice)].concat());
         let mut with = without.clone();
         with.change.config.clone_from(&setting.variables);
         let sides = [without, with];
@@ -179,7 +204,7 @@ impl ProofRun<'_> {
     }
 }
 
-/// The error probability of each question: whether the set pays, whether each of its indexes does, whether the setting does.
+/// The error probability of each question: whether fresh statistics pay, the set, each of its indexes, the setting.
 ///
 /// It is shared before any duel, for what duels leave depends on them.
 pub fn alpha(advice: &Advice) -> f64 {
@@ -190,11 +215,12 @@ pub fn alpha(advice: &Advice) -> f64 {
     };
     let sets = usize::from(advice.screened.chosen().next().is_some());
     let settings = usize::from(advice.setting().is_some());
-    ALPHA / (sets + indexes + settings).max(1) as f64
+    let statistics = usize::from(!advice.statistics.is_empty());
+    ALPHA / (statistics + sets + indexes + settings).max(1) as f64
 }
 
 /// The statements of the set.
-fn statements(advice: &Advice) -> Vec<String> {
+fn set_of(advice: &Advice) -> Vec<String> {
     let set = schema::set_statements(advice).into_iter();
     set.map(|(_, _, statement)| statement).collect()
 }
