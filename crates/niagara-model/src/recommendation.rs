@@ -377,7 +377,7 @@ pub enum NextStep {
         /// What it brought elsewhere, as a ratio.
         elsewhere: f64,
     },
-    /// Nothing is left that Niagara knows.
+    /// No lever that was left out is known to bring enough.
     NothingKnown,
 }
 

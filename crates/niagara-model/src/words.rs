@@ -2167,7 +2167,7 @@ impl Display for NextStep {
                 "Try {title} ({option}): it brought × {elsewhere:.2} elsewhere.",
             ),
             Self::NothingKnown => f.write_str(
-                "Nothing is left that Niagara knows and that this tuning did not decide.",
+                "No lever that was left out is known to bring enough to be worth a try.",
             ),
         }
     }

@@ -131,7 +131,7 @@ impl KnownOptions {
                 known.add_default(line);
             } else if let Some((name, takes)) = option_line(line) {
                 known.options.insert(name.clone(), takes);
-                known.describe(&name, line.get(DESCRIPTION..).unwrap_or_default());
+                known.describe(&name, description(line));
                 described = Some(name);
             } else if let Some(name) = &described {
                 known.describe(name, line);
@@ -287,6 +287,15 @@ impl KnownOptions {
             .copied()
             .unwrap_or(Takes::Text(true))
     }
+}
+
+/// What a line says of its option: right of the column, or of a name that is longer; then mostly on the next lines.
+fn description(line: &str) -> &str {
+    let name = line.find("--").unwrap_or(0);
+    let end = line[name..]
+        .find(' ')
+        .map_or(line.len(), |length| name + length);
+    line.get(DESCRIPTION.max(end)..).unwrap_or_default()
 }
 
 /// The option of a line such as `  -a, --ansi          Use …`, `  --sort-buffer-size=# ` or `  --log-bin[=name]`.

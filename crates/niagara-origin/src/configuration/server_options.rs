@@ -103,6 +103,14 @@ mod tests {
         assert!(!options.takes("innodb_redo_log_capacity"));
         assert_eq!(options.default("innodb_flush_method"), Some("fsync"));
         assert_eq!(options.default("log_bin"), None);
+        // A name that is longer than its column.
+        let long = ServerOptions::of_help(
+            "  --innodb-log-spin-wait-delay[=#] \n                      Deprecated parameter with no effect\n",
+        );
+        assert_eq!(
+            long.without_effect("innodb_log_spin_wait_delay"),
+            Some("Deprecated parameter with no effect")
+        );
         // As a server answers that could not load InnoDB.
         let silent = ServerOptions::of_help("  --log-bin[=name]    Log\n");
         assert!(silent.takes("innodb_flush_method") && !silent.takes("gtid_mode"));

@@ -21,6 +21,11 @@ pub enum DeployPlace {
     Kubernetes,
 }
 
+impl DeployPlace {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Rds, Self::Ansible, Self::Kubernetes];
+}
+
 /// What only the machine's administrator can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Means {

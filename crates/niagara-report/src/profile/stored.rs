@@ -316,7 +316,8 @@ fn addressing(limits: &[&FoundLimit], levers: &BTreeMap<String, Known>, verbose:
         false => RemedyState::Left,
     };
     if !verbose && left.is_empty() {
-        let words = "the levers that address it were screened or do not apply here".to_owned();
+        let words =
+            "the levers that address it were screened, left out or do not apply here".to_owned();
         return Remedy { state, words };
     }
     if !verbose {
@@ -412,7 +413,7 @@ mod tests {
         tuned
             .levers
             .insert("spin-off".to_owned(), Known::Tried(effect));
-        assert!(said(&tuned).ends_with("were screened or do not apply here."));
+        assert!(said(&tuned).ends_with("were screened, left out or do not apply here."));
     }
 
     #[test]

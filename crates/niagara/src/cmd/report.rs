@@ -242,12 +242,17 @@ pub fn write_files(folder: &Path, store: &Store, target: &Target) -> Result<()> 
                 .filter(|built| recipe.is_ok_and(|packed| packed == built.recipe))
                 .map(|_| DEPLOY_ARCHIVE);
             let mut files = niagara_report::deploy(&input);
-            if let Some(place) = target.place {
+            for place in DeployPlace::ALL {
                 let elsewhere = deploy_elsewhere(&input, place);
-                if elsewhere.is_empty() {
+                let is_wanted = target.place == Some(place);
+                if is_wanted && elsewhere.is_empty() {
                     nothing_for(target.place)?;
                 }
-                files.extend(elsewhere);
+                // What was made for another place before is made again: it stays, and is of this result.
+                let is_there = |(name, _): &(String, String)| deploy.join(name).exists();
+                if is_wanted || elsewhere.iter().any(is_there) {
+                    files.extend(elsewhere);
+                }
             }
             write_deploy(&deploy, &files, packed)?;
             write_text_library(&deploy, &input)?;

@@ -411,6 +411,7 @@ fn untried(
             Reason::RiskNotAllowed { risk } => format!("--allow {risk}"),
             Reason::OnlyByName { lever, .. } => format!("--also {lever}"),
             Reason::BuildBudget { .. } => "a longer --build-budget".to_owned(),
+            Reason::NotRequested => "without --only or --without".to_owned(),
             _ => return None,
         };
         Some((lever, option, gain(lever)))
