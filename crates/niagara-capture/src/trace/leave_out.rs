@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::limits::MAX_STATEMENT;
-use crate::sql::{Class, Traits, digest_is_several};
+use crate::sql::{Class, Traits, classify, digest_is_several};
 
 /// Why a statement of a capture is not replayed.
 #[derive(
@@ -67,6 +67,7 @@ impl LeftOutCause {
             Class::Prepared => Some(LeftOutCause::SqlPrepared),
             _ if !several && digest_is_several(digest) => Some(LeftOutCause::Several),
             Class::Set if sets_global(digest) => Some(LeftOutCause::Server),
+            _ if acts_within(digest) => Some(LeftOutCause::Server),
             Class::Write if digest.starts_with(b"load ") => Some(LeftOutCause::LoadData),
             _ => None,
         }
@@ -126,6 +127,19 @@ fn sets_global(digest: &[u8]) -> bool {
     ]
     .into_iter()
     .any(has)
+}
+
+/// Whether one of several statements, or of a block, acts on the server.
+fn acts_within(digest: &[u8]) -> bool {
+    const BLOCK: &[u8] = b"begin not atomic ";
+    if !digest.starts_with(BLOCK) && !digest_is_several(digest) {
+        return false;
+    }
+    digest.split(|&b| b == b';').any(|part| {
+        let part = part.trim_ascii_start();
+        let part = part.strip_prefix(BLOCK).unwrap_or(part);
+        classify(part).class == Class::Server || sets_global(part)
+    })
 }
 
 /// What of a capture is not replayed.
@@ -260,8 +274,23 @@ mod tests {
             assert_eq!(found, cause, "{digest}");
         }
         let long = LeftOutCause::of(classify(b"select ?"), b"select ?", MAX_STATEMENT + 1, false);
-        let several = b"select ?; select ?";
-        assert_eq!(LeftOutCause::of(classify(several), several, 9, true), None);
+        let of_several = |digest: &str| {
+            let digest = digest.as_bytes();
+            LeftOutCause::of(classify(digest), digest, digest.len(), true)
+        };
+        assert_eq!(of_several("select ?; select ?"), None);
+        for acts in [
+            "select ?; set global max_connections = ?",
+            "select ?; flush tables",
+            "begin; set global a = ?; commit",
+            "set session a = ?; set global b = ?",
+            "select ?; set a = ?, global b = ?",
+            "select ?; select * from t into outfile ?",
+            "insert into t values(...); kill ?",
+            "begin not atomic set global a = ?; end",
+        ] {
+            assert_eq!(of_several(acts), Some(LeftOutCause::Server), "{acts}");
+        }
         assert_eq!(long, Some(LeftOutCause::TooLong));
     }
 }
