@@ -66,10 +66,61 @@ impl<'a> Filling<'a> {
         Some(&mut self.out)
     }
 
+    /// The value of this parameter is written, from this byte on. Servers make a whole number of one for LIMIT, of whatever type it is,
+    /// and take no literal of another type there.
+    fn written(&mut self, parameter: usize, from: usize) {
+        let place = self.prepared.places[parameter];
+        if counts_rows(&self.prepared.text[..place])
+            && let Some(number) = whole_number(&self.out[from..])
+        {
+            self.out.truncate(from);
+            self.out.extend_from_slice(number.to_string().as_bytes());
+        }
+    }
+
     fn end(mut self) -> Vec<u8> {
         self.out.extend_from_slice(&self.prepared.text[self.at..]);
         self.out
     }
+}
+
+/// Whether a number of rows comes next: `LIMIT`, `OFFSET`, `LIMIT 5,`.
+fn counts_rows(before: &[u8]) -> bool {
+    let ends_by = |text: &[u8], words: &[&[u8]]| {
+        let text = text.trim_ascii_end();
+        let length = text
+            .iter()
+            .rev()
+            .take_while(|b| b.is_ascii_alphanumeric() || **b == b'_');
+        let word = &text[text.len() - length.count()..];
+        words.iter().any(|one| one.eq_ignore_ascii_case(word))
+    };
+    if ends_by(before, &[b"limit", b"offset"]) {
+        return true;
+    }
+    let Some(first) = before.trim_ascii_end().strip_suffix(b",") else {
+        return false;
+    };
+    let first = first.trim_ascii_end();
+    let length = first
+        .iter()
+        .rev()
+        .take_while(|b| b.is_ascii_digit() || **b == b'?');
+    let length = length.count();
+    length > 0 && ends_by(&first[..first.len() - length], &[b"limit"])
+}
+
+/// The whole number that a literal is: `'3'`, `3e0`.
+fn whole_number(literal: &[u8]) -> Option<u64> {
+    let text = literal
+        .strip_prefix(b"'")
+        .and_then(|text| text.strip_suffix(b"'"));
+    let text = std::str::from_utf8(text.unwrap_or(literal)).ok()?.trim();
+    text.parse().ok().or_else(|| {
+        let number: f64 = text.parse().ok()?;
+        let is_whole = number >= 0.0 && number.fract() == 0.0 && number < 2_f64.powi(53);
+        is_whole.then_some(number as u64)
+    })
 }
 
 impl Statements {
@@ -250,7 +301,9 @@ impl Prepared {
         // Who sends the number of parameters sends names with their types.
         let named = attributes.unwrap_or(flags & COUNT_FOLLOWS != 0);
         let mut count = own;
-        if named && flags & COUNT_FOLLOWS != 0 {
+        // Of a statement with parameters it stands there in any case.
+        // Source: MySQL's Client/Server Protocol, COM_STMT_EXECUTE.
+        if named && (own > 0 || flags & COUNT_FOLLOWS != 0) {
             count = usize::try_from(fields.lenenc()?)
                 .ok()
                 .filter(|&count| count < 1 << 16)?;
@@ -276,6 +329,7 @@ impl Prepared {
         for place in 0..own {
             let kind = *self.types.get(place)?;
             let out = filling.next(place)?;
+            let from = out.len();
             if let Some(ahead) = self.ahead.get(&(place as u16)) {
                 bytes_as_sql(ahead, kind, mode, out);
             } else if nulls[place / 8] & (1 << (place % 8)) != 0 {
@@ -283,6 +337,7 @@ impl Prepared {
             } else {
                 value(fields, kind, mode, out)?;
             }
+            filling.written(place, from);
         }
         Some(filling.end())
     }

@@ -119,6 +119,33 @@ fn values_of_an_execution() {
     assert!(dropped.is_empty(), "{dropped:?}");
 }
 
+/// A server makes a number of what it is given for LIMIT; a literal of another type is an error there.
+#[test]
+fn a_number_of_rows_is_a_number() {
+    let mut wire = Wire::new();
+    let mut link = Link::new(43_012);
+    link.log_in(&mut wire, PLAIN);
+    for (number, sql) in [
+        (1_u8, "SELECT a FROM t WHERE b = ? LIMIT ? OFFSET ?"),
+        (2, "SELECT a FROM t WHERE b IN (?) limit ?, ?"),
+    ] {
+        link.ask(&mut wire, &prepare(sql), &prepared(number.into(), 3));
+        let head = [0x17, number, 0, 0, 0, 0, 1, 0, 0, 0];
+        // Two strings and a double.
+        let types = [0xfd, 0, 0xfd, 0, 5, 0];
+        let values = [&b"\x013\x0210"[..], &20_f64.to_le_bytes()].concat();
+        let asked = [&head[..], &[0, 1], &types, &values].concat();
+        link.ask(&mut wire, &packet(0, &asked), &rows(1));
+    }
+    let (told, dropped) = read(&wire.bytes).unwrap();
+    assert!(
+        told[2].contains("WHERE b = '3' LIMIT 10 OFFSET 20 "),
+        "{told:?}"
+    );
+    assert!(told[4].contains("b IN ('3') limit 10, 20 "), "{told:?}");
+    assert!(dropped.is_empty(), "{dropped:?}");
+}
+
 #[test]
 fn attributes_of_statements_are_none_of_their_values() {
     let mut wire = Wire::new();
@@ -137,9 +164,18 @@ fn attributes_of_statements_are_none_of_their_values() {
     ]
     .concat();
     link.ask(&mut wire, &packet(0, &asked), &rows(1));
+    // Without the flag for attributes the number of parameters is there all the same.
+    let asked = [
+        &[0x17, 2, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 1][..],
+        b"\x01\0\0",
+        b"\x09",
+    ]
+    .concat();
+    link.ask(&mut wire, &packet(0, &asked), &rows(1));
     let (told, dropped) = read(&wire.bytes).unwrap();
     assert_eq!(told[1], "Query SELECT 1 Some(1) Some(0)");
     assert_eq!(told[3], "Execute SELECT 7 Some(1) Some(0)");
+    assert_eq!(told[4], "Execute SELECT 9 Some(1) Some(0)");
     assert!(dropped.is_empty(), "{dropped:?}");
 }
 
