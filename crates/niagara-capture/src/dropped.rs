@@ -94,6 +94,21 @@ impl Cause {
         )
     }
 
+    /// Whether it is a statement of a client that is not in the capture, so that a replay lacks it.
+    pub fn is_lost_statement(self) -> bool {
+        matches!(
+            self,
+            Cause::BrokenHeader
+                | Cause::CutEntry
+                | Cause::TooLong
+                | Cause::NoTime
+                | Cause::RoutineVariables
+                | Cause::Throttled
+                | Cause::UnknownPrepared
+                | Cause::SqlExecuted
+        )
+    }
+
     /// The cause in words.
     pub fn text(self) -> &'static str {
         match self {
@@ -222,6 +237,14 @@ impl Dropped {
     /// How many entries were dropped for this cause.
     pub fn count(&self, cause: Cause) -> u64 {
         self.by_cause.get(&cause).map_or(0, |drops| drops.count)
+    }
+
+    /// How many statements of clients are not in the capture.
+    pub fn lost_statements(&self) -> u64 {
+        let lost = self.by_cause.iter();
+        lost.filter(|(cause, _)| cause.is_lost_statement())
+            .map(|(_, drops)| drops.count)
+            .sum()
     }
 
     /// Nothing was dropped.

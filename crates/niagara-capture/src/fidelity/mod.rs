@@ -81,6 +81,9 @@ pub struct Fidelity {
     pub sampled: u64,
     /// Statements that may be those of triggers and stored functions, which execute them too.
     pub suspects: u64,
+    /// Statements of clients that the source had and the capture has not.
+    #[serde(default)]
+    pub not_captured: u64,
     /// What speaks against a verdict by it.
     pub shortcomings: Vec<Shortcoming>,
     /// What should be borne in mind.
@@ -230,6 +233,7 @@ mod tests {
             executed_as_text: 0,
             sampled: 1,
             suspects: 0,
+            not_captured: 0,
             shortcomings: Vec::new(),
             cautions: Vec::new(),
         }
@@ -260,6 +264,10 @@ mod tests {
                 "5.0 % of the statements failed",
             ),
             (with(|one| one.errors_gone = 20), "2.0 %"),
+            (
+                with(|one| one.not_captured = 1000),
+                "the capture lacks 50 % of the statements of its source",
+            ),
             (
                 with(|one| one.rows = Some((100, 50))),
                 "50.0 % of the captured rows, most of the difference is of statement b525f3da",

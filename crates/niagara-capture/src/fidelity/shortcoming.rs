@@ -38,6 +38,11 @@ pub enum Shortcoming {
         /// The share that can.
         share: f64,
     },
+    /// The capture lacks too many statements of its source.
+    NotCaptured {
+        /// Their share.
+        share: f64,
+    },
     /// Too many statements failed that had not in the capture.
     Errors {
         /// Their share.
@@ -161,6 +166,9 @@ pub(super) fn shortcomings(of: &Fidelity) -> Vec<Shortcoming> {
     if let Some(share) = of.time_share {
         unless(share >= MIN_TIME, Shortcoming::Time { share });
     }
+    let source = (of.statements + of.not_captured).max(1);
+    let share = of.not_captured as f64 / source as f64;
+    unless(share <= 1.0 - MIN_TIME, Shortcoming::NotCaptured { share });
     let failed = of.errors.values().sum::<u64>().saturating_sub(of.retries);
     let errors = (failed + of.errors_gone) as f64 / of.replayed as f64;
     unless(errors <= MAX_ERRORS, Shortcoming::Errors { share: errors });

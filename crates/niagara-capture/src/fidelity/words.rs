@@ -172,6 +172,11 @@ impl Display for Shortcoming {
                 "only {:.0} % of the captured time can be replayed",
                 percent(share)
             ),
+            Shortcoming::NotCaptured { share } => write!(
+                f,
+                "the capture lacks {:.0} % of the statements of its source (`capture import` says why)",
+                percent(share)
+            ),
             Shortcoming::Errors { share } => write!(
                 f,
                 "{:.1} % of the statements failed that had not in the capture",

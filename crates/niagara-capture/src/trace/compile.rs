@@ -48,7 +48,7 @@ pub fn compile(path: &Path, options: CompileOptions) -> Result<Trace, CaptureErr
     for event in &reading.kept {
         units.see(event, &mut reading.texts, names);
     }
-    let mut drafts = units.end();
+    let mut drafts = units.end(&reading.texts);
     let mut left_out = std::mem::take(&mut reading.left_out);
     for (cause, amount) in units.left_out.by_cause() {
         left_out.add_amount(cause, amount);
@@ -93,6 +93,7 @@ pub fn compile(path: &Path, options: CompileOptions) -> Result<Trace, CaptureErr
             has_durations: reader.summary().has_durations,
             sampled: reader.summary().sampled,
             suspects: reader.summary().suspects,
+            lost: reader.summary().dropped.lost_statements(),
             executed_as_text: reading.executed,
             captured_deadlocks: (reading.known_errors > 0).then_some(reading.deadlocks),
             first_us,

@@ -127,6 +127,8 @@ pub struct Facts {
     pub sampled: u64,
     /// Statements that triggers and stored functions may have executed, which the source does not say.
     pub suspects: u64,
+    /// Statements of clients that the source had and the capture has not.
+    pub lost: u64,
     /// What the server counted while it was captured; none where nobody asked it.
     pub counted: Option<ServerCounts>,
 }
@@ -223,7 +225,7 @@ pub(super) struct Texts {
 }
 
 impl Texts {
-    fn get(&self, place: u32) -> &[u8] {
+    pub(super) fn get(&self, place: u32) -> &[u8] {
         let place = place as usize;
         let start = match place.checked_sub(1) {
             Some(before) => self.ends[before] as usize,

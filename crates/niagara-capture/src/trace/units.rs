@@ -89,9 +89,9 @@ impl Units {
                         ..nothing_captured(event.step)
                     });
                     draft.start_us = draft.start_us.max(open.end_us);
-                    Self::finish(session, open, &mut self.done, &mut self.left_out);
+                    Self::finish(session, open, &mut self.done, &mut self.left_out, texts);
                 }
-                Self::finish(session, draft, &mut self.done, &mut self.left_out);
+                Self::finish(session, draft, &mut self.done, &mut self.left_out, texts);
                 return;
             }
             // A replay logs in as one user: the session starts afresh, in the database that it was in.
@@ -112,7 +112,7 @@ impl Units {
             Some(open) if matches!(event.kind, EventKind::Reset | EventKind::ChangeUser) => open,
             Some(open) => {
                 // It was left open: a new one, or a statement outside of any, ends it.
-                Self::finish(session, open, &mut self.done, &mut self.left_out);
+                Self::finish(session, open, &mut self.done, &mut self.left_out, texts);
                 Draft::default()
             }
             None => Draft::default(),
@@ -138,16 +138,22 @@ impl Units {
         if event.transaction.inside && !event.transaction.last {
             session.open = Some(draft);
         } else {
-            Self::finish(session, draft, &mut self.done, &mut self.left_out);
+            Self::finish(session, draft, &mut self.done, &mut self.left_out, texts);
         }
     }
 
     /// A unit is complete: the one before it can go, unless this one repeats it.
-    fn finish(session: &mut Session, draft: Draft, done: &mut Vec<Draft>, left_out: &mut LeftOut) {
+    fn finish(
+        session: &mut Session,
+        draft: Draft,
+        done: &mut Vec<Draft>,
+        left_out: &mut LeftOut,
+        texts: &Texts,
+    ) {
         if let Some(last) = session.last.replace(draft)
             && let Some(now) = &session.last
         {
-            if is_repeated(&last, now) {
+            if is_repeated(&last, now, texts) {
                 for step in last.steps.iter().filter(|step| step.digest != NONE) {
                     let duration =
                         (step.duration_us != NONE).then_some(u64::from(step.duration_us));
@@ -160,10 +166,10 @@ impl Units {
     }
 
     /// Ends all sessions; their units in no order.
-    pub fn end(&mut self) -> Vec<Draft> {
+    pub fn end(&mut self, texts: &Texts) -> Vec<Draft> {
         for session in self.sessions.values_mut() {
             if let Some(open) = session.open.take() {
-                Self::finish(session, open, &mut self.done, &mut self.left_out);
+                Self::finish(session, open, &mut self.done, &mut self.left_out, texts);
             }
             self.done.extend(session.last.take());
         }

@@ -116,6 +116,7 @@ pub fn fidelity(trace: &Trace, tally: &Tally, counted: Option<&ServerCounts>) ->
         executed_as_text: facts.executed_as_text,
         sampled: facts.sampled,
         suspects: facts.suspects,
+        not_captured: facts.lost,
         shortcomings: Vec::new(),
         cautions: Vec::new(),
     }
