@@ -790,6 +790,7 @@ const CASES: [(&str, u64, bool); 27] = [
     ("docker-timestamps.log", 6, false),
     ("end-of-summer-time.log", 12, false),
     ("mariadb-call-disabled.log", 10, false),
+    ("mariadb-stored-function.log", 4, false),
     ("mysql-5.0-slow.log", 0, true),
     ("mysql-5.6-slow.log", 3, false),
     ("percona-5.7-slow.log", 2, false),

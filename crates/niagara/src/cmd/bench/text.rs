@@ -52,7 +52,7 @@ pub fn report(result: &BenchResult, colour: bool) -> String {
         if let Some(limit) = &run.generator_limit {
             page.warning(limit);
         }
-        page.run(run);
+        page.run(run, result.replay.as_ref());
     }
     if result.runs.len() > 1 {
         page.steps(result);
@@ -122,7 +122,7 @@ impl Page {
         }
     }
 
-    fn run(&mut self, run: &RunResult) {
+    fn run(&mut self, run: &RunResult, replay: Option<&Fidelity>) {
         if let Some(open) = &run.open_loop {
             self.heading(&format!("Open loop, {} transactions/s", open.schedule));
             self.line(&format!(
@@ -152,7 +152,7 @@ impl Page {
             self.commits(commit);
         }
         self.latency(run);
-        self.errors(run);
+        self.errors(run, replay);
         let fairness = &run.fairness;
         self.line(&format!(
             "  per connection (mean ± sd): {:.1} ± {:.1} transactions, {:.2} ± {:.2} s within them",
@@ -208,9 +208,17 @@ impl Page {
         self.table(&rows);
     }
 
-    fn errors(&mut self, run: &RunResult) {
+    fn errors(&mut self, run: &RunResult, replay: Option<&Fidelity>) {
         self.heading("Errors and connections");
-        if run.errors.is_empty() {
+        // A replay does not begin what fails again, but for conflicts.
+        let failed = replay.map(|replay| &replay.errors);
+        for (code, count) in failed.into_iter().flatten() {
+            self.line(&format!(
+                "  error {code}: {}, not in the capture",
+                number::count(*count as usize, "statement")
+            ));
+        }
+        if run.errors.is_empty() && failed.is_none_or(|failed| failed.is_empty()) {
             self.line("  no errors");
         }
         for (code, count) in &run.errors {

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use niagara_capture::client::{ClientsOfUser, Knowledge};
-use niagara_capture::file::{Order, Summary};
+use niagara_capture::file::{Order, Source, Summary};
+use niagara_capture::log::LogKind;
 use niagara_error::remedy_line;
 use niagara_load::counted;
 use niagara_report::number::duration;
@@ -123,9 +124,14 @@ fn notes(summary: &Summary) -> Vec<String> {
         ));
     }
     if !summary.has_connects && summary.events > 0 {
-        notes.push(
-            "a slow log has no logins: a session begins with its first statement here".to_owned(),
-        );
+        let is_traffic = |source: &Source| source.kind == LogKind::Traffic;
+        let why = match summary.sources.iter().any(is_traffic) {
+            true => "no login was recorded",
+            false => "a slow log has no logins",
+        };
+        notes.push(format!(
+            "{why}: a session begins with its first statement here"
+        ));
     }
     if !summary.exact_times && summary.events > 0 {
         let by = match summary.order {
