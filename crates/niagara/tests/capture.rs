@@ -775,7 +775,7 @@ fn what_an_import_loses_is_no_success() {
 
 /// Logs as servers, collectors and operators leave them: how many statements are in each that a client has sent, and whether some of
 /// it is lost. The answers were counted by hand.
-const CASES: [(&str, u64, bool); 27] = [
+const CASES: [(&str, u64, bool); 28] = [
     ("between-blank-gap.log", 8, false),
     ("between-blank.log", 8, false),
     ("between-blank2.log", 8, false),
