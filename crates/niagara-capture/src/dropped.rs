@@ -95,7 +95,7 @@ impl Cause {
     }
 
     /// Whether it is a statement of a client that is not in the capture, so that a replay lacks it.
-    pub fn is_lost_statement(self) -> bool {
+    pub(crate) fn is_lost_statement(self) -> bool {
         matches!(
             self,
             Cause::BrokenHeader
@@ -240,7 +240,7 @@ impl Dropped {
     }
 
     /// How many statements of clients are not in the capture.
-    pub fn lost_statements(&self) -> u64 {
+    pub(crate) fn lost_statements(&self) -> u64 {
         let lost = self.by_cause.iter();
         lost.filter(|(cause, _)| cause.is_lost_statement())
             .map(|(_, drops)| drops.count)
