@@ -245,6 +245,27 @@ fn has_caution(advice: &Value, code: &str) -> bool {
     cautions.is_some_and(|all| all.iter().any(|one| one["code"] == code))
 }
 
+/// What `niagara advise` prints of the shop in this folder where no index may be added, and its document.
+fn advised_without_indexes(folder: &Path) -> (String, Value) {
+    let advised = niagara(
+        folder,
+        &[
+            "advise",
+            "shop.capture",
+            "--data",
+            "shop.sql",
+            "--max-indexes",
+            "0",
+            "--budget",
+            "40s",
+        ],
+    );
+    assert!(advised.status.success(), "{}", text(&advised.stderr));
+    let json = fs::read_to_string(folder.join("niagara-advice/shop/advice.json"));
+    let json = common::document::read(&json.expect("written"));
+    (text(&advised.stdout), json)
+}
+
 /// Tables that the optimizer misjudges: three conditions hold together, and it multiplies their shares. So it computes a derived table
 /// once for each row.
 fn misjudged() -> String {
@@ -279,24 +300,9 @@ fn duels_decide_whether_a_setting_is_handed_over() {
     let statements: Vec<(String, u64, u64)> =
         (0..100).map(|_| (select.to_owned(), 40_000, 1)).collect();
     let folder = shop_of(&misjudged(), &statements);
-    let advised = niagara(
-        folder.path(),
-        &[
-            "advise",
-            "shop.capture",
-            "--data",
-            "shop.sql",
-            "--max-indexes",
-            "0",
-            "--budget",
-            "40s",
-        ],
-    );
-    let out = text(&advised.stdout);
-    assert!(advised.status.success(), "{}", text(&advised.stderr));
+    let (out, json) = advised_without_indexes(folder.path());
     let read =
         |name: &str| fs::read_to_string(folder.path().join("niagara-advice/shop").join(name));
-    let json: Value = common::document::read(&read("advice.json").expect("written"));
     let first = &json["screened"]["settings"][0];
     assert_eq!(
         (&first["lever"], &first["variables"]["optimizer_switch"]),
@@ -372,24 +378,9 @@ fn stale_statistics_of_the_server_are_found_and_proven() {
         statistics.to_string(),
     )
     .expect("room");
-    let advised = niagara(
-        folder.path(),
-        &[
-            "advise",
-            "shop.capture",
-            "--data",
-            "shop.sql",
-            "--max-indexes",
-            "0",
-            "--budget",
-            "40s",
-        ],
-    );
-    let out = text(&advised.stdout);
-    assert!(advised.status.success(), "{}", text(&advised.stderr));
+    let (out, json) = advised_without_indexes(folder.path());
     let read =
         |name: &str| fs::read_to_string(folder.path().join("niagara-advice/shop").join(name));
-    let json: Value = common::document::read(&read("advice.json").expect("written"));
     let saves = json["statistics"][0]["saves"].as_f64();
     assert!(saves > Some(0.9), "{out}");
     // A busy machine may have had no time for a duel.
