@@ -156,6 +156,24 @@ fn write_files(place: &Place) {
     assert_eq!(code, Some(0), "{stderr}");
 }
 
+/// Files for one place are no reason to take those for another away.
+#[test]
+fn files_for_several_places_lie_side_by_side() {
+    let place = Place::new();
+    let summary = Summary::Tune(Box::new(tuned(true)));
+    store(&place.out()).set_summary(&summary).expect("room");
+    for name in ["rds", "ansible"] {
+        let (code, _, stderr) = run(place
+            .niagara(&["report", "--format", "files", "--for", name])
+            .arg(place.out()));
+        assert_eq!(code, Some(0), "{stderr}");
+    }
+    write_files(&place);
+    for name in ["README.md", "rds.sh", "ansible.yml"] {
+        assert!(place.out().join("deploy").join(name).is_file(), "{name}");
+    }
+}
+
 #[test]
 fn a_study_that_was_killed_before_its_files_were_written_gets_them_all() {
     let place = Place::new();
