@@ -8,7 +8,7 @@ use std::ops::Range;
 use super::byte::{is_dash_comment, is_executable, is_space, is_word};
 use super::lists::Lists;
 use super::mode::SqlMode;
-use super::scan::find_close;
+use super::scan::end_of_quotes;
 use super::sign::takes_value;
 
 /// Stands in a skeleton for a literal, or for a list of literals in the parentheses of `IN` and `VALUES`.
@@ -203,15 +203,7 @@ impl Cutter<'_> {
 
     /// Where the quotes that open at `start` end.
     fn end_of_quotes(&self, start: usize) -> usize {
-        let (quote, end) = (self.text[start], self.text.len());
-        let mut at = start + 1;
-        loop {
-            match find_close(self.text, at, end, quote, self.mode) {
-                Ok(close) if self.text.get(close + 1) == Some(&quote) => at = close + 2,
-                Ok(close) => return close + 1,
-                Err(_) => return end,
-            }
-        }
+        end_of_quotes(self.text, start, self.mode)
     }
 
     fn end_of_line(&self) -> usize {

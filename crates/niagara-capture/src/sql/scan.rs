@@ -128,6 +128,19 @@ impl Scanner {
     }
 }
 
+/// Where the quotes that open at `start` end; a quote that is doubled does not end them. The end of the text where nothing does.
+pub(super) fn end_of_quotes(text: &[u8], start: usize, mode: SqlMode) -> usize {
+    let (quote, end) = (text[start], text.len());
+    let mut at = start + 1;
+    loop {
+        match find_close(text, at, end, quote, mode) {
+            Ok(close) if text.get(close + 1) == Some(&quote) => at = close + 2,
+            Ok(close) => return close + 1,
+            Err(_) => return end,
+        }
+    }
+}
+
 /// Where the quotes that are open at `at` close; else where reading stopped, which is past `end` by one byte when an
 /// escape straddles it.
 pub(crate) fn find_close(

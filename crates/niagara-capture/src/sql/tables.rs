@@ -1,6 +1,8 @@
 //! The tables that a digest's text names, without parsing it.
 
 use super::byte::{is_space, is_word};
+use super::mode::SqlMode;
+use super::scan::end_of_quotes;
 
 /// Words before a table's name that are no part of it.
 const FILLERS: [&[u8]; 12] = [
@@ -192,7 +194,7 @@ fn tokens(text: &[u8]) -> Vec<&[u8]> {
     while at < text.len() {
         let rest = &text[at..];
         let length = match rest {
-            [b'`', ..] => quoted(rest),
+            [b'`', ..] => end_of_quotes(rest, 0, SqlMode::default()),
             [b'/', b'*', inside @ ..] => {
                 at += memchr::memmem::find(inside, b"*/").map_or(rest.len(), |end| end + 4);
                 continue;
@@ -205,19 +207,6 @@ fn tokens(text: &[u8]) -> Vec<&[u8]> {
         at += length;
     }
     tokens
-}
-
-/// How long the name in backticks is that `text` begins with.
-fn quoted(text: &[u8]) -> usize {
-    let mut end = 1;
-    while let Some(found) = memchr::memchr(b'`', &text[end..]) {
-        end += found + 1;
-        if text.get(end) != Some(&b'`') {
-            return end;
-        }
-        end += 1;
-    }
-    text.len()
 }
 
 #[cfg(test)]

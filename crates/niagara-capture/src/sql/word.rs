@@ -3,7 +3,7 @@
 use super::byte::{is_dash_comment, is_executable, is_space, is_word};
 use super::class::Class;
 use super::mode::{SqlMode, UNKNOWN, WHAT_IT_WAS};
-use super::scan::find_close;
+use super::scan::end_of_quotes;
 
 /// A change of the session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,7 +98,7 @@ impl<'t> Iterator for Tokens<'t> {
                 }
                 [first, ..] => {
                     let length = match first {
-                        b'\'' | b'"' | b'`' => quoted(rest),
+                        b'\'' | b'"' | b'`' => end_of_quotes(rest, 0, SqlMode::default()),
                         b'@' => rest.iter().take_while(|&&b| b == b'@').count(),
                         _ => rest.iter().take_while(|&&b| is_word(b)).count().max(1),
                     };
@@ -114,18 +114,6 @@ impl<'t> Iterator for Tokens<'t> {
 /// How long a line is.
 fn line(text: &[u8]) -> usize {
     memchr::memchr(b'\n', text).unwrap_or(text.len())
-}
-
-/// How long what is in quotes is, at the beginning of `text`.
-fn quoted(text: &[u8]) -> usize {
-    let (quote, mut at) = (text[0], 1);
-    loop {
-        match find_close(text, at, text.len(), quote, SqlMode::default()) {
-            Ok(close) if text.get(close + 1) == Some(&quote) => at = close + 2,
-            Ok(close) => return close + 1,
-            Err(_) => return text.len(),
-        }
-    }
 }
 
 /// Whether a token is a name or a string.
