@@ -96,17 +96,12 @@ impl Cause {
 
     /// Whether it is a statement of a client that is not in the capture, so that a replay lacks it.
     pub(crate) fn is_lost_statement(self) -> bool {
-        matches!(
+        let is_elsewhere = matches!(
             self,
-            Cause::BrokenHeader
-                | Cause::CutEntry
-                | Cause::TooLong
-                | Cause::NoTime
-                | Cause::RoutineVariables
-                | Cause::Throttled
-                | Cause::UnknownPrepared
-                | Cause::SqlExecuted
-        )
+            Cause::Throttled | Cause::UnknownPrepared | Cause::SqlExecuted
+        );
+        // A stray line is no statement.
+        is_elsewhere || (self.is_loss() && self != Cause::StrayLines)
     }
 
     /// The cause in words.
