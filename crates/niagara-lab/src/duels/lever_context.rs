@@ -5,7 +5,6 @@ use std::path::Path;
 
 use anyhow::Result;
 use niagara_build::built_as;
-use niagara_origin::configuration::ServerOptions;
 use niagara_server::machine::Fingerprint;
 use niagara_server::{Family, Install, Version};
 
@@ -77,9 +76,7 @@ fn of_install(
         mallocs.insert("glibc".to_owned());
     }
     // A server that says nothing of its options is asked by starting it.
-    let options = bench
-        .scratch("help")
-        .and_then(|scratch| ServerOptions::of(install, scratch.path()));
+    let options = bench.options_of(install);
     Context {
         data_bytes,
         engine: load.engine.clone(),

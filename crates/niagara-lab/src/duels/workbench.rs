@@ -11,7 +11,7 @@ use niagara_capture::rewrite::RewrittenTexts;
 use niagara_error::{Explain as _, anyhow, bail};
 use niagara_load::{Admin, Endpoint, TableEvent, TableOptions};
 use niagara_model::OriginNote;
-use niagara_origin::configuration::StartConfiguration;
+use niagara_origin::configuration::{ServerOptions, StartConfiguration};
 use niagara_origin::data::image_of;
 use niagara_server::{
     Cache, Catalog, Image, ImageBounds, ImageStore, Install, LOAD_DATABASE, LaunchSpec,
@@ -690,6 +690,14 @@ impl Workbench {
     /// Disk full.
     pub(crate) fn scratch(&self, kind: &str) -> Result<WorkFolder> {
         self.cache.work_folder(kind)
+    }
+
+    /// What the binary of `install` says of its options.
+    ///
+    /// # Errors
+    /// It does not run, or says nothing of options.
+    pub(crate) fn options_of(&self, install: &Install) -> Result<Arc<ServerOptions>> {
+        ServerOptions::of(install, self.scratch("help")?.path())
     }
 
     /// Starts `variant` on a fresh clone with nothing of its data in memory: the buffer pool is new and is told nothing of

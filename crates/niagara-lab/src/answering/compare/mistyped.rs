@@ -2,7 +2,6 @@
 
 use anyhow::Result;
 use niagara_error::bail;
-use niagara_origin::configuration::ServerOptions;
 
 use crate::duels::workbench::Workbench;
 use crate::variants::variant::Variant;
@@ -14,10 +13,7 @@ use crate::variants::variant::Variant;
 /// As said.
 pub(super) fn refuse_mistyped(bench: &Workbench, variant: &Variant) -> Result<()> {
     let install = bench.install_of(variant)?;
-    let options = bench
-        .scratch("help")
-        .and_then(|scratch| ServerOptions::of(install, scratch.path()));
-    let Ok(options) = options else {
+    let Ok(options) = bench.options_of(install) else {
         return Ok(());
     };
     for name in variant.config.keys().filter(|name| !options.takes(name)) {

@@ -96,8 +96,7 @@ pub(crate) fn releases(bench: &Workbench, sides: [&Variant; 2]) -> Result<Option
 
 /// The defaults that decide what statements mean and that differ.
 fn changed_defaults(bench: &Workbench, installs: [&Install; 2]) -> Result<Vec<ChangedDefault>> {
-    let scratch = bench.scratch("help")?;
-    let [from, to] = installs.map(|install| ServerOptions::of(install, scratch.path()));
+    let [from, to] = installs.map(|install| bench.options_of(install));
     let (from, to) = (from?, to?);
     let value = |options: &ServerOptions, name: &str| options.default(name).map(str::to_owned);
     let both = MEANING.map(|name| (name, value(&from, name), value(&to, name)));
