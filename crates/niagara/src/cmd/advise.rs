@@ -178,27 +178,30 @@ fn counted_and_proven(
         alpha: alpha(&advice),
     };
     let begun = Instant::now();
-    let time = args
+    let for_duels = args
         .budget
         .saturating_sub(Duration::from_secs_f64(advice.seconds));
-    let is_stopped = |error: &anyhow::Error| error.has::<Cancelled>() || cancel.is_cancelled();
+    let left = || for_duels.saturating_sub(begun.elapsed());
+    // What was counted took its time, and is handed over as what it is.
+    let why = |error: anyhow::Error| match error.has::<Cancelled>() || cancel.is_cancelled() {
+        true => stopped(),
+        false => error.explain(),
+    };
     if has_stale {
         let of_statistics = match has_set || setting.is_some() {
-            true => time.mul_f64(FOR_STATISTICS).max(SHORTEST),
-            false => time,
+            true => left().mul_f64(FOR_STATISTICS).max(SHORTEST),
+            false => left(),
         };
         match proving.prove_statistics(&advice, of_statistics, terminal) {
             Ok(trial) => advice.take_statistics_trial(trial),
-            Err(error) if is_stopped(&error) => {
-                advice.without_statistics_trial(stopped());
-                return Ok(advice);
-            }
-            Err(error) => advice.without_statistics_trial(error.explain()),
+            Err(error) => advice.without_statistics_trial(why(error)),
+        }
+        if cancel.is_cancelled() {
+            return Ok(advice);
         }
     }
-    let time = time.saturating_sub(begun.elapsed());
-    let begun = Instant::now();
     if has_set {
+        let time = left();
         let of_setting = time.mul_f64(FOR_SETTING);
         let of_set = match setting.is_some() && of_setting >= SHORTEST {
             true => time - of_setting,
@@ -206,24 +209,18 @@ fn counted_and_proven(
         };
         match proving.prove(&advice, of_set, terminal) {
             Ok(proof) => advice.take_proof(proof),
-            // What was counted took its time, and is handed over as what it is.
-            Err(error) if is_stopped(&error) => {
-                advice.without_proof(stopped());
-                return Ok(advice);
-            }
             Err(error) => {
                 // What stood in the way of the one stands in the way of the other.
-                advice.without_proof(error.explain());
+                advice.without_proof(why(error));
                 return Ok(advice);
             }
         }
     }
-    let left = time.saturating_sub(begun.elapsed());
+    let left = left();
     if let Some(setting) = setting.filter(|_| left >= SHORTEST) {
         match proving.prove_setting(&advice, &setting, left, terminal) {
             Ok(trial) => advice.take_setting_trial(trial),
-            Err(error) if is_stopped(&error) => advice.without_setting_trial(stopped()),
-            Err(error) => advice.without_setting_trial(error.explain()),
+            Err(error) => advice.without_setting_trial(why(error)),
         }
     }
     Ok(advice)

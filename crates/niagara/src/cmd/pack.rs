@@ -146,14 +146,12 @@ pub fn run(mut args: PackArgs) -> Result<ExitCode> {
             remedy: "name another file with --output"
         );
     }
-    if let Some(data) = &args.data {
-        // Before anything is captured for it.
-        DataSource::open(data)?;
-    }
+    // Before anything is captured for it.
+    let data = args.data.as_deref().map(DataSource::open).transpose()?;
     let (connect, naming) = the_server(args.address.as_deref(), args.connect)?;
     args.connect = connect;
     let mut target = Target::running(&args.connect, naming)?;
-    let plan = plan(&args, &mut target)?;
+    let plan = plan(&args, data.map(|data| data.kind), &mut target)?;
     tell_plan(&args, &plan);
     check_room(&args, &plan)?;
     if args.capture.is_none() {
@@ -171,7 +169,7 @@ pub fn run(mut args: PackArgs) -> Result<ExitCode> {
 }
 
 /// What the server has, and what of it is wanted.
-fn plan(args: &PackArgs, target: &mut Target) -> Result<Plan> {
+fn plan(args: &PackArgs, data: Option<DataKind>, target: &mut Target) -> Result<Plan> {
     let address = target.endpoint.transport.to_string();
     let config = running_config(
         &mut target.admin,
@@ -221,12 +219,7 @@ fn plan(args: &PackArgs, target: &mut Target) -> Result<Plan> {
         Some(_) => Vec::new(),
         None => tables_elsewhere(&mut target.admin, &names, &left)?,
     };
-    let statistics = statistics(
-        args.data.as_deref(),
-        &mut target.admin,
-        &server.version,
-        &names,
-    )?;
+    let statistics = statistics(data, &mut target.admin, &server.version, &names)?;
     Ok(Plan {
         server,
         is_fetched,
@@ -240,14 +233,14 @@ fn plan(args: &PackArgs, target: &mut Target) -> Result<Plan> {
 
 /// The statistics of these databases, where the data are a dump.
 fn statistics(
-    data: Option<&Path>,
+    data: Option<DataKind>,
     admin: &mut Admin,
     version: &str,
     names: &[String],
 ) -> Result<Statistics> {
     let member = match data {
         None => DUMP,
-        Some(data) if DataSource::open(data)?.kind == DataKind::Dump => DATA_FILE,
+        Some(DataKind::Dump) => DATA_FILE,
         Some(_) => return Ok(Statistics::Inside),
     };
     Ok(match statistics_of(admin, version, names) {
