@@ -829,3 +829,48 @@ fn stopped_checkup_says_goodbye_to_the_server() {
         existing.server.query(counter).expect("counters") == before
     });
 }
+
+/// An account without PROCESS does not see what others do, and counts the scheduler of events as somebody.
+fn is_idle(name: &str) {
+    let existing = start(name, &[]);
+    execute(
+        &existing,
+        &[
+            "CREATE USER plain@localhost IDENTIFIED BY 'plain'",
+            "CREATE DATABASE shop",
+        ],
+    );
+    for statement in [
+        "SET GLOBAL event_scheduler = OFF",
+        "SET GLOBAL event_scheduler = ON",
+        "CREATE EVENT shop.later ON SCHEDULE AT '2037-01-01' DO SELECT 1",
+    ] {
+        execute(&existing, &[statement]);
+        let mut command = existing.place.niagara(&["checkup"]);
+        command
+            .arg(existing.server.socket())
+            .args(["--user", "plain", "--for", "1s"])
+            .env("NIAGARA_PASSWORD", "plain");
+        let (code, told, stderr) = run(&mut command);
+        assert_eq!(code, Some(0), "{told}\n{stderr}");
+        assert!(
+            told.contains("The database is hardly busy"),
+            "{statement}: {told}"
+        );
+    }
+}
+
+#[test]
+fn mariadb_is_idle() {
+    is_idle("mariadb-10.11");
+}
+
+#[test]
+fn later_mariadb_is_idle() {
+    is_idle("mariadb-11.8");
+}
+
+#[test]
+fn mysql_is_idle() {
+    is_idle("mysql-9.7");
+}
