@@ -534,13 +534,7 @@ fn a_dump_has_the_histograms_of_its_server_beside_it() -> Result<()> {
     server.stop()?;
 
     let source = DataSource::open(&path)?;
-    let image = shop.image_of(&source, &mut |_| {})?;
-    let without = image.record()?.without;
-    assert!(
-        !without.iter().any(|one| one.contains("statistic")),
-        "{without:?}"
-    );
-    let copy = shop.launch_copy(&source)?;
+    let copy = shop.launch_copy_with_statistics(&source)?;
     assert_eq!(value(&copy, histogram)?, there);
     let plan = copy.query("EXPLAIN SELECT * FROM shop.t")?;
     assert!(

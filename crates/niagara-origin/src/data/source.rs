@@ -185,7 +185,7 @@ impl DataSource {
     }
 }
 
-/// What stands for the content of data, and of the statistics beside a dump.
+/// A digest of the data, and of the file with statistics where a dump has one.
 fn content_digest(path: &Path) -> Result<String> {
     let data = digest::content_digest(path)?;
     let statistics = statistics::place(path);

@@ -1,4 +1,4 @@
-//! The statistics that a live server's optimizer goes by, beside a dump of its data.
+//! The optimizer's statistics of a live server, in a file next to a dump of its data.
 //!
 //! A dump has none, and a copy that gathers its own may execute a statement otherwise than the server does: where the server's are
 //! stale, where their sample of pages was another one, where it has histograms. Files of a data directory have them inside.

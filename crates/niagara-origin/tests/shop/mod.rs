@@ -56,6 +56,16 @@ impl Shop {
         self.launch(self.path("clone"), &Config::new())
     }
 
+    /// The same, of data whose statistics its server takes.
+    pub fn launch_copy_with_statistics(&self, data: &DataSource) -> Result<RunningServer> {
+        let without = self.image_of(data, &mut |_| {})?.record()?.without;
+        assert!(
+            !without.iter().any(|one| one.contains("statistic")),
+            "{without:?}"
+        );
+        self.launch_copy(data)
+    }
+
     pub fn launch(&self, datadir: PathBuf, config: &Config) -> Result<RunningServer> {
         launch(
             &self.cache,
@@ -93,7 +103,7 @@ impl Shop {
     }
 }
 
-/// Writes the statistics of the database `shop` beside the dump at `dump`, as a pack has them.
+/// Writes the file that a pack has for a dump: the optimizer's statistics of the database `shop`.
 pub fn write_statistics(server: &RunningServer, version: &str, dump: &Path) -> Result<()> {
     let mut admin = Admin::connect(&server.over_socket(""), Duration::from_secs(60))?;
     let found = statistics_of(&mut admin, version, &["shop".to_owned()])?;
