@@ -62,7 +62,7 @@ pub struct Candidate {
     pub table: TableName,
     /// Its name, which no index of the table has, unless it is there and hidden.
     pub name: String,
-    /// It is there and hidden from the optimizer: by what it is shown. None of one that is made.
+    /// The clause that shows it, where the index exists and is hidden from the optimizer; none of a new index.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hidden: Option<HideClause>,
     /// Its parts.

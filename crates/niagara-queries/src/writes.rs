@@ -1,5 +1,4 @@
-//! Writes beside those in the text of a statement: by triggers, which are counted, and by procedures, functions and foreign keys,
-//! which are not.
+//! Writes that a statement's text does not show. Those of triggers are counted; procedures, functions and foreign keys are named.
 
 use std::collections::BTreeSet;
 
@@ -37,7 +36,7 @@ pub enum Writer {
 
 /// What writes to a table and is not counted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Uncounted {
+pub(crate) struct NamedWriter {
     pub by: Writer,
     pub name: String,
 }
@@ -99,11 +98,11 @@ pub(crate) fn not_counted<'t>(
     changes: &[Change],
     texts: impl Iterator<Item = &'t str>,
     catalog: &Catalog,
-) -> Vec<Uncounted> {
+) -> Vec<NamedWriter> {
     let mut found = Vec::new();
     let mut add = |by: Writer, name: &str| {
         let name = name.to_owned();
-        found.push(Uncounted { by, name });
+        found.push(NamedWriter { by, name });
     };
     let mut called: Vec<String> = texts
         .flat_map(|text| words(text).unwrap_or_default())

@@ -338,7 +338,7 @@ fn mysql_keeps_what_a_rejected_index_replaces() -> Result<()> {
     replaced(MYSQL)
 }
 
-/// An index that is there and hidden is shown, and hidden again; no other is made beside it.
+/// The set shows a hidden index in place of a new one, and the undo hides it again.
 fn shown_again(server: &str, hides: &str, shows: &str) -> Result<()> {
     let shop = Shop::start(server)?;
     let hide = format!("ALTER TABLE shop.customer ALTER INDEX by_phone {hides}");

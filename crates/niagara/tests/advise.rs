@@ -339,7 +339,7 @@ fn duels_decide_whether_a_setting_is_handed_over() {
     assert!(markdown.contains("Settings of the optimizer"), "{markdown}");
 }
 
-/// A table whose statistics are of other rows than it has: a kind is said to be rare, and a day to be any row's.
+/// A table for stale statistics: all rows have one kind, and each has a day of its own.
 fn with_other_rows() -> String {
     let rows = |count: usize, row: &dyn Fn(usize) -> String| {
         (0..count).map(row).collect::<Vec<_>>().join(",")
@@ -358,7 +358,7 @@ fn with_other_rows() -> String {
     )
 }
 
-/// The statistics of a server come with its data, and what fresh ones bring is told apart from what indexes do.
+/// The copy takes the server's statistics. Duels then prove what fresh ones bring.
 #[test]
 fn stale_statistics_of_the_server_are_found_and_proven() {
     let select = "SELECT COUNT(a.id) FROM probe p STRAIGHT_JOIN audit a ON a.kind = p.kind AND a.day = p.day";

@@ -205,7 +205,7 @@ fn choice(event: &Kept, texts: &mut Texts, names: &[Vec<u8>]) -> Step {
     }
 }
 
-/// A step of which the capture says nothing but when it is sent.
+/// A step with the time of `step`, and without figures of the capture.
 fn nothing_captured(step: Step) -> Step {
     Step {
         action: Action::Query,

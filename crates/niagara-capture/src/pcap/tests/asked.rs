@@ -119,7 +119,7 @@ fn values_of_an_execution() {
     assert!(dropped.is_empty(), "{dropped:?}");
 }
 
-/// A server makes a number of what it is given for LIMIT; a literal of another type is an error there.
+/// A server converts the parameter of LIMIT to an integer. It refuses a literal of another type there.
 #[test]
 fn a_number_of_rows_is_a_number() {
     let mut wire = Wire::new();
