@@ -66,7 +66,8 @@ fn mark(text: &str) -> Option<usize> {
     }
 }
 
-fn end_of_quotes(bytes: &[u8], start: usize, quote: u8) -> usize {
+/// The place behind the quotes that open at `start`; the end of the text where they are not closed.
+pub(crate) fn end_of_quotes(bytes: &[u8], start: usize, quote: u8) -> usize {
     let mut at = start + 1;
     while at < bytes.len() {
         match bytes[at] {

@@ -12,6 +12,7 @@ use niagara_server::{Install, RunningServer};
 
 use crate::canonical::without_marks;
 use crate::catalog::{Abilities, Catalog, TableName, literal, quote};
+use crate::executable::Executable;
 use crate::plan::Plan;
 use crate::work::{Counted, Counter, Work};
 
@@ -112,9 +113,9 @@ impl DataCopy {
     ///
     /// # Errors
     /// It refuses the statement.
-    pub(crate) fn plan(&mut self, database: &str, sql: &str) -> Result<Option<Plan>, LoadError> {
-        self.within(database)?;
-        let text = self.forgiving(|reader| reader.value(&format!("EXPLAIN FORMAT=JSON {sql}")))?;
+    pub(crate) fn plan(&mut self, one: &Executable) -> Result<Option<Plan>, LoadError> {
+        self.within(&one.database)?;
+        let text = self.forgiving(|reader| reader.value(&one.explain("FORMAT=JSON")))?;
         Ok(text.and_then(|text| Plan::parse(&text)))
     }
 
@@ -122,16 +123,12 @@ impl DataCopy {
     ///
     /// # Errors
     /// It refuses the statement.
-    pub(crate) fn canonical(
-        &mut self,
-        database: &str,
-        sql: &str,
-    ) -> Result<Option<String>, LoadError> {
-        self.within(database)?;
-        let explain = match self.is_mariadb {
-            true => format!("EXPLAIN EXTENDED {sql}"),
-            false => format!("EXPLAIN FORMAT=TRADITIONAL {sql}"),
-        };
+    pub(crate) fn canonical(&mut self, one: &Executable) -> Result<Option<String>, LoadError> {
+        self.within(&one.database)?;
+        let explain = one.explain(match self.is_mariadb {
+            true => "EXTENDED",
+            false => "FORMAT=TRADITIONAL",
+        });
         self.forgiving(|reader| reader.run(explain.as_bytes()))?;
         let rows = self.reader.rows("SHOW WARNINGS")?;
         let mut noted =
@@ -179,15 +176,16 @@ impl DataCopy {
     ///
     /// # Errors
     /// It refuses the statement.
-    pub(crate) fn count(&mut self, database: &str, sql: &str) -> Result<Counted, LoadError> {
-        self.within(database)?;
-        let mut least = self.count_once(sql)?;
+    pub(crate) fn count(&mut self, one: &Executable) -> Result<Counted, LoadError> {
+        self.within(&one.database)?;
+        let sql = one.text();
+        let mut least = self.count_once(&sql)?;
         // The server's own threads read pages, too: purge after an index was built. What it counts twice is the statement's.
         for _ in 1..EXECUTIONS {
             if least.was_cut || least.work.total() > CHEAP {
                 break;
             }
-            let again = self.count_once(sql)?;
+            let again = self.count_once(&sql)?;
             if again.work.total() == least.work.total() {
                 break;
             }

@@ -6,7 +6,8 @@
 use anyhow::Result;
 
 use crate::copy::DataCopy;
-use crate::observe::{Deadline, Executable, refusal};
+use crate::executable::Executable;
+use crate::observe::{Deadline, refusal};
 use crate::plan::{Plan, is_other_plan};
 use crate::sampled_digest::{Effect, SampledDigest, counted};
 use crate::setting::{PlanSetting, SettingEffect};
@@ -154,7 +155,7 @@ fn outcome(
 
 /// How the server executes the samples of a digest; none of one that it does not explain.
 fn plans(copy: &mut DataCopy, digest: &SampledDigest<'_>) -> Result<Vec<Option<Plan>>> {
-    let plan = |one: &Executable| Ok(refusal(copy.plan(&one.database, &one.sql))?.ok().flatten());
+    let plan = |one: &Executable| Ok(refusal(copy.plan(one))?.ok().flatten());
     digest.executables.iter().map(plan).collect()
 }
 

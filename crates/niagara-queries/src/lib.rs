@@ -15,6 +15,7 @@ mod catalog;
 mod cause;
 mod copy;
 mod count_settings;
+mod executable;
 mod fate;
 mod observe;
 mod plan;

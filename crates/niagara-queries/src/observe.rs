@@ -15,6 +15,7 @@ use serde::Serialize;
 use crate::catalog::{Catalog, TableName, folded};
 use crate::cause::{Cause, Evidence, causes};
 use crate::copy::DataCopy;
+use crate::executable::{Executable, split_settings};
 use crate::plan::{Plan, is_other_plan};
 use crate::statement::{Kind, NotUnderstood, Structure};
 use crate::work::Work;
@@ -41,15 +42,6 @@ impl Default for Selection {
 const SAMPLES: usize = 20;
 /// Work that falls by this share with fresh statistics was caused by stale ones.
 const STALE: f64 = 0.3;
-
-/// A statement that can be executed on the copy.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Executable {
-    /// The part that reads: what changes rows is a SELECT of them.
-    pub sql: String,
-    /// The database in use.
-    pub database: String,
-}
 
 /// A digest, and what it does on the copy.
 #[derive(Debug, Clone)]
@@ -360,32 +352,32 @@ impl Observed {
                 true => usual_database.to_owned(),
                 false => String::from_utf8_lossy(&sample.database).into_owned(),
             };
-            match Structure::read(&text, &database, catalog) {
+            let (settings, text) = split_settings(&text);
+            let sql = match Structure::read(text, &database, catalog) {
                 Ok(structure) => {
                     let sql = match structure.kind {
                         // As it was sent: what is printed of a parsed statement may differ.
-                        Kind::Select => Some(text),
+                        Kind::Select => Some(text.to_owned()),
                         _ => structure.reading.clone(),
                     };
-                    self.executables
-                        .extend(sql.map(|sql| Executable { sql, database }));
                     self.add(structure);
+                    sql
                 }
                 Err(reason) => {
                     // A statement that only reads can be counted though nobody here understands it.
                     let is_one = !matches!(reason, NotUnderstood::NotOne);
-                    if self.info.class == Class::Read && is_one {
-                        self.executables.push(Executable {
-                            sql: text,
-                            database,
-                        });
-                    }
                     self.not_understood = Some(reason);
+                    (self.info.class == Class::Read && is_one).then(|| text.to_owned())
                 }
-            }
+            };
+            self.executables.extend(sql.map(|sql| Executable {
+                settings: settings.to_owned(),
+                sql,
+                database,
+            }));
         }
         if let Some(first) = self.executables.first().cloned() {
-            match refusal(copy.canonical(&first.database, &first.sql))? {
+            match refusal(copy.canonical(&first))? {
                 Ok(Some(text)) => {
                     if let Ok(structure) = Structure::read(&text, &first.database, catalog) {
                         self.add_resolved(structure);
@@ -434,7 +426,7 @@ impl Observed {
         self.was_cut = false;
         // The first execution opens tables, which is no work of the statement's.
         if let Some(first) = self.executables.first()
-            && let Err(words) = refusal(copy.plan(&first.database, &first.sql))?
+            && let Err(words) = refusal(copy.plan(first))?
         {
             self.refused = Some(words);
         }
@@ -442,7 +434,7 @@ impl Observed {
             if self.counted > 0 && deadline.is_over() {
                 break;
             }
-            match refusal(copy.count(&one.database, &one.sql))? {
+            match refusal(copy.count(one))? {
                 Ok(counted) => {
                     sum += counted.work;
                     self.counted += 1;
@@ -476,7 +468,7 @@ impl Observed {
         self.plan = None;
         self.has_unread_plan = false;
         for one in &self.executables {
-            let plan = match refusal(copy.plan(&one.database, &one.sql))? {
+            let plan = match refusal(copy.plan(one))? {
                 Ok(Some(plan)) => plan,
                 Ok(None) => {
                     self.has_unread_plan = true;

@@ -9,7 +9,8 @@ use serde::Serialize;
 use crate::catalog::TableName;
 use crate::cause::Cause;
 use crate::copy::DataCopy;
-use crate::observe::{Executable, Observed, refusal};
+use crate::executable::Executable;
+use crate::observe::{Observed, refusal};
 use crate::plan::Plan;
 use crate::work::{Counted, Work};
 
@@ -52,7 +53,7 @@ pub(crate) fn counted<'a>(
     executables: &'a [Executable],
 ) -> impl Iterator<Item = Result<Counted>> + 'a {
     executables.iter().filter_map(|one| {
-        let counted = refusal(copy.count(&one.database, &one.sql));
+        let counted = refusal(copy.count(one));
         counted.map(Result::ok).transpose()
     })
 }

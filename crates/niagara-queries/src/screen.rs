@@ -11,8 +11,9 @@ use crate::candidate::{Candidate, Drop, IndexUse, Kept, KeptReason};
 use crate::catalog::{Catalog, Index, IndexKind, IndexPart, TableName, folded, is_same_name};
 use crate::copy::{Built, DataCopy};
 use crate::count_settings::count_settings;
+use crate::executable::Executable;
 use crate::fate::Fate;
-use crate::observe::{Change, Deadline, Executable, Observed, refusal};
+use crate::observe::{Change, Deadline, Observed, refusal};
 use crate::plan::Plan;
 use crate::request::{Limits, Request};
 use crate::sampled_digest::{Effect, SampledDigest, counted};
@@ -644,7 +645,7 @@ fn uses(
     index: &str,
 ) -> Result<bool> {
     for one in &digest.executables {
-        let plan = match refusal(copy.plan(&one.database, &one.sql))? {
+        let plan = match refusal(copy.plan(one))? {
             Ok(Some(plan)) => plan,
             Ok(None) => return Ok(true),
             Err(_) => continue,
@@ -662,7 +663,7 @@ fn plan(copy: &mut DataCopy, digest: &SampledDigest<'_>) -> Result<Option<Plan>>
     let Some(one) = digest.executables.first() else {
         return Ok(None);
     };
-    Ok(refusal(copy.plan(&one.database, &one.sql))?.ok().flatten())
+    Ok(refusal(copy.plan(one))?.ok().flatten())
 }
 
 /// Mean work of so many of the samples; none where none could be counted.

@@ -4,7 +4,7 @@ mod common;
 
 use anyhow::Result;
 use common::schemas::{LEDGER, REPORTS};
-use common::{INDEXES, SHOP, Schema, Shop, shop_statements};
+use common::{INDEXES, SHOP, Schema, Shop, filled, shop_statements};
 use niagara_queries::{Advice, Fate, Limits, PlanSetting, Proof, Trial, report, schema, words};
 use niagara_stats::{Estimate, Verdict};
 
@@ -400,6 +400,28 @@ fn mysql_shows_what_is_invisible() -> Result<()> {
 }
 
 /// A setting of the optimizer's switches.
+/// MariaDB's settings of one statement: what follows them is taken apart, explained and counted with them.
+#[test]
+fn a_statement_with_settings_of_its_own_gets_its_index() -> Result<()> {
+    let shop = Shop::empty("mariadb-10.11")?;
+    filled(&shop, "item", "a INT, b INT", "i, i % 97")?;
+    let reading = "SET STATEMENT max_statement_time=30, optimizer_switch='mrr=on' FOR SELECT b FROM item WHERE a =";
+    let changing = "SET STATEMENT lock_wait_timeout=5 FOR UPDATE item SET a = a WHERE b =";
+    let mut statements: Vec<String> = (1..20).map(|i| format!("{reading} {i}")).collect();
+    statements.extend((1..20).map(|i| format!("{changing} {}", i + 100)));
+    let advice = shop.advise(&shop.capture("settings", &statements)?)?;
+    let set = advice.screened.chosen();
+    let mut chosen: Vec<String> = set.map(|one| one.candidate.add_clause()).collect();
+    chosen.sort();
+    assert_eq!(
+        chosen,
+        ["ADD INDEX `idx_a` (`a`)", "ADD INDEX `idx_b` (`b`)"],
+        "{}",
+        describe(&advice)
+    );
+    Ok(())
+}
+
 fn switch(flag: &str) -> PlanSetting {
     PlanSetting {
         lever: format!("optimizer-switch={flag}"),
