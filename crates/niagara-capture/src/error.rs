@@ -111,6 +111,9 @@ pub enum CaptureError {
         .0.display()
     )]
     TooLarge(PathBuf),
+    /// A part of a capture that has no statement.
+    #[error("{}: no statement in it is one of those asked for", .0.display())]
+    NothingKept(PathBuf),
     /// Somebody asked to stop.
     #[error("stopped: no capture was written")]
     Stopped,
@@ -156,6 +159,9 @@ impl CaptureError {
             }
             CaptureError::TooLarge(_) => {
                 "take a part of it with `niagara capture filter`, by time or by database"
+            }
+            CaptureError::NothingKept(_) => {
+                "`niagara capture info` lists its databases, users, times and digests"
             }
             CaptureError::Stopped => return None,
         })

@@ -35,7 +35,7 @@ pub struct Filter {
 /// Writes what fits into another capture; its summary.
 ///
 /// # Errors
-/// The capture cannot be read or is damaged, the other cannot be written; `stop` was set.
+/// The capture cannot be read or is damaged, none of its statements fits, the other cannot be written; `stop` was set.
 pub fn filter(
     from: &Path,
     to: &Path,
@@ -73,6 +73,9 @@ pub fn filter(
         summary.counted = None;
     }
     summary.sessions = sessions.len() as u64;
+    if writer.statements() == 0 {
+        return Err(CaptureError::NothingKept(from.to_owned()));
+    }
     writer.finish(summary)
 }
 

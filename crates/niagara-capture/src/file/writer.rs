@@ -102,6 +102,11 @@ impl CaptureWriter {
         }
     }
 
+    /// Statements so far.
+    pub fn statements(&self) -> u64 {
+        self.statements
+    }
+
     /// A template of this digest: the one of statements that find the dictionary full, if it is.
     pub fn template(&mut self, digest: DigestEntry, skeleton: &[u8]) -> TemplateId {
         let number = digest.digest.0;

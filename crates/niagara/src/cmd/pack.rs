@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use clap::Args;
-use niagara_capture::Filter;
 use niagara_capture::dropped::Cause;
 use niagara_capture::file::{CaptureReader, Summary};
+use niagara_capture::{CaptureError, Filter};
 use niagara_error::{Remedy as _, anyhow, bail};
 use niagara_lab::quantity::bytes;
 use niagara_load::{Admin, counted};
@@ -714,16 +714,23 @@ fn packed_traffic(capture: &Path, schemas: &[String], place: &PartFolder) -> Res
         without_dumps: true,
         ..Filter::default()
     };
-    let kept = niagara_capture::filter(capture, &to, true, &wanted, &AtomicBool::new(false))?;
+    let kept = niagara_capture::filter(capture, &to, true, &wanted, &AtomicBool::new(false));
+    let kept = match kept {
+        Err(CaptureError::NothingKept(_)) => {
+            let place = match schemas.is_empty() {
+                true => "beside those of dumps".to_owned(),
+                false => format!("in {}", schemas.join(", ")),
+            };
+            bail!(
+                "no statement was captured {place}, and nothing is packed";
+                remedy: "name the database that the application logs in to, by --schema; niagara checkup shows where the time goes"
+            );
+        }
+        kept => kept?,
+    };
     let filtered = |summary: &Summary| summary.dropped.count(Cause::Filtered);
     if filtered(&kept) == filtered(CaptureReader::open(capture)?.summary()) {
         return Ok(capture.to_owned());
-    }
-    if kept.statements == 0 && !schemas.is_empty() {
-        bail!(
-            "no statement was captured in {}, and nothing is packed", schemas.join(", ");
-            remedy: "name the database that the application logs in to, by --schema; niagara checkup shows where the time goes"
-        );
     }
     Ok(to)
 }
