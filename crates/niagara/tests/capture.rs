@@ -775,7 +775,7 @@ fn what_an_import_loses_is_no_success() {
 
 /// Logs as servers, collectors and operators leave them: how many statements are in each that a client has sent, and whether some of
 /// it is lost. The answers were counted by hand.
-const CASES: [(&str, u64, bool); 28] = [
+const CASES: [(&str, u64, bool); 29] = [
     ("between-blank-gap.log", 8, false),
     ("between-blank.log", 8, false),
     ("between-blank2.log", 8, false),
@@ -787,6 +787,7 @@ const CASES: [(&str, u64, bool); 28] = [
     ("cloudwatch-events.json", 6, false),
     ("cloudwatch-messages.log", 6, false),
     ("cloudwatch-tail.log", 6, false),
+    ("cloudwatch-text.log", 6, false),
     ("docker-timestamps.log", 6, false),
     ("end-of-summer-time.log", 12, false),
     ("mariadb-call-disabled.log", 10, false),

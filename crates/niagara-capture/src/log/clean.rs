@@ -25,6 +25,9 @@ const MAX_LINE: usize = 1 << 16;
 /// Lines of a header that a prefix is told by.
 const MARKS: [&[u8]; 3] = [b"# Time: ", b"# User@Host: ", b"# Query_time: "];
 
+/// What AWS's command line begins an event with, as text.
+const EVENT: &[u8] = b"EVENTS\t";
+
 /// A mark that a text is UTF-8.
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
@@ -34,6 +37,8 @@ struct Around {
     /// Lines end as on Windows.
     returns: bool,
     prefix: Option<Prefix>,
+    /// It is what `aws logs … --output text` prints: each event between its columns, [`EVENT`] before it and its time behind it.
+    events: bool,
 }
 
 /// What stands before the lines of a log.
@@ -147,6 +152,7 @@ impl Around {
         Around {
             returns: end < sample.len() && 2 * returns > all,
             prefix: prefix(lines),
+            events: lines().any(|line| line.starts_with(EVENT) && header_in(line).is_some()),
         }
     }
 }
@@ -286,12 +292,15 @@ struct Lines<R> {
     given: usize,
     /// The next line continues one whose beginning was handed out.
     inside: bool,
+    /// The time behind an event was read: what follows is no part of the log until the next one begins.
+    past_event: bool,
     eof: bool,
 }
 
 impl<R: Read> Lines<R> {
     fn new(inner: R, around: Around) -> Lines<R> {
         Lines {
+            past_event: around.events,
             inner,
             around,
             read: Vec::new(),
@@ -335,6 +344,16 @@ impl<R: Read> Lines<R> {
 
     fn line(&mut self, start: usize, end: usize, ends: bool) {
         let mut line = &self.read[start..end];
+        if self.around.events {
+            self.past_event &= self.inside || !line.starts_with(EVENT);
+            if self.past_event {
+                self.inside = !ends;
+                return;
+            }
+            let message = without_time(line).filter(|_| ends);
+            self.past_event = message.is_some();
+            line = message.unwrap_or(line);
+        }
         if !self.inside
             && let Some(prefix) = &self.around.prefix
             && let Some(length) = prefix.length(line)
@@ -351,6 +370,13 @@ impl<R: Read> Lines<R> {
         }
         self.inside = !ends;
     }
+}
+
+/// A line without a tab and a time in milliseconds at its end; none where it does not end so.
+fn without_time(line: &[u8]) -> Option<&[u8]> {
+    let (message, time) = line.split_at_checked(line.len().checked_sub(14)?)?;
+    let is_time = time[0] == b'\t' && time[1..].iter().all(u8::is_ascii_digit);
+    is_time.then_some(message)
 }
 
 impl<R: Read> Read for Lines<R> {
@@ -409,6 +435,22 @@ mod tests {
             .map(|line| format!("2026-11-20T08:00:01+00:00 db {line}\n"))
             .collect();
         assert_eq!(cleaned(told.as_bytes()), general);
+    }
+
+    #[test]
+    fn columns_around_events_are_taken_away() {
+        let entries = LOG
+            .split_inclusive(";\n# ")
+            .map(|entry| entry.trim_end_matches("# "));
+        let mut told = "b/397\tf/398\n".to_owned();
+        for (place, entry) in entries.enumerate() {
+            let head = match place {
+                0 => "EVENTS\t1795161609999\t",
+                _ => "b/399\tf/400\nEVENTS\t1795161609999\t# ",
+            };
+            told += &format!("{head}{}\t179516160{place}000\n", entry.trim_end());
+        }
+        assert_eq!(cleaned(told.as_bytes()), LOG);
     }
 
     #[test]
