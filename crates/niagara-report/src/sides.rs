@@ -2,9 +2,9 @@
 
 use niagara_model::{
     Comparison, DuelRecord, Event, Goal, OVER_SOCKET, OverSocket, Phase, STEADY_SLICE_SECONDS,
-    SliceRecord, Summary,
+    SliceRecord, Summary, of_median_slices,
 };
-use niagara_stats::{Estimate, geometric_means, median};
+use niagara_stats::{Estimate, geometric_means};
 
 use crate::document::Table;
 use crate::handover::is_only_tried;
@@ -166,36 +166,27 @@ impl Sides {
             let transactions: u64 = own().map(|slice| slice.transactions).sum();
             transactions as f64 / own().map(|slice| slice.seconds).sum::<f64>()
         });
-        let own = |duel: &DuelRecord, side: u8| -> Vec<&SliceRecord> {
-            let is_own = |slice: &&&SliceRecord| (slice.duel, slice.side) == (duel.seq, side);
-            slices.iter().filter(is_own).copied().collect()
-        };
-        // The figure of both sides over all duels: a quotient of geometric means is a mean of the duels' ratios.
-        let typical = |figure: &dyn Fn(&[&SliceRecord]) -> f64| {
-            let of_duels = duels
-                .iter()
-                .map(|duel| [0, 1].map(|side| figure(&own(duel, side))));
-            geometric_means(of_duels)
-        };
-        // Of a duel's median slice.
-        let typical_of_slices = |figure: &dyn Fn(&SliceRecord) -> f64| {
-            typical(&|slices| {
-                let undisturbed = slices.iter().filter(|slice| !slice.disturbed);
-                let figures: Vec<f64> = undisturbed.map(|slice| figure(slice)).collect();
-                median(&figures).unwrap_or(f64::NAN)
-            })
-        };
-        let of_slices = typical_of_slices(&|slice| slice.transactions as f64 / slice.seconds);
+        let of_slices =
+            |figure: &dyn Fn(&SliceRecord) -> f64| of_median_slices(duels, &report.slices, figure);
+        let tps_of_slices = of_slices(&|slice| slice.transactions as f64 / slice.seconds);
         let latency_ms = PERCENTILES.iter().enumerate().map(|(place, name)| {
-            let ms = typical_of_slices(&|slice| slice.latency_us[place] as f64 / 1000.0);
+            let ms = of_slices(&|slice| slice.latency_us[place] as f64 / 1000.0);
             ms.map(|ms| (*name, ms))
         });
         let latency_ms = latency_ms.collect::<Option<Vec<_>>>().unwrap_or_default();
-        let cpu_us = typical(&|slices| {
-            let transactions: u64 = slices.iter().map(|slice| slice.transactions_whole).sum();
-            let seconds: f64 = slices.iter().map(|slice| slice.server_cpu_seconds).sum();
+        let cpu_us_of = |duel: &DuelRecord, side: u8| {
+            let own = || {
+                let all = slices.iter();
+                all.filter(move |slice| (slice.duel, slice.side) == (duel.seq, side))
+            };
+            let transactions: u64 = own().map(|slice| slice.transactions_whole).sum();
+            let seconds: f64 = own().map(|slice| slice.server_cpu_seconds).sum();
             seconds * 1e6 / transactions as f64
-        });
+        };
+        let of_duels = duels
+            .iter()
+            .map(|duel| [0, 1].map(|side| cpu_us_of(duel, side)));
+        let cpu_us = geometric_means(of_duels);
         let summary = report.summary.as_ref();
         let is_interrupted = summary.is_some_and(|found| found.header().protocol == "duel");
         let errors = [0, 1].map(|side| {
@@ -207,7 +198,7 @@ impl Sides {
         });
         Some(Sides {
             names: names.map(str::to_owned),
-            tps: of_slices.unwrap_or(tps),
+            tps: tps_of_slices.unwrap_or(tps),
             all_time_tps,
             latency_ms,
             cpu_us: cpu_us.unwrap_or([f64::NAN; 2]),

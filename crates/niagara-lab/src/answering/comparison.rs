@@ -4,7 +4,7 @@ use anyhow::Result;
 use niagara_load::GENERATOR_BUSY;
 use niagara_model::{
     BusySide, Comparison, DuelRecord, FailedSide, Failure, Finding, Goal, OnNodes, ReplayRecord,
-    ReplaySummary, SliceRecord, SlowSide, TakenEvidence,
+    ReplaySummary, SliceRecord, SlowSide, TakenEvidence, of_median_slices,
 };
 use niagara_stats::{
     Stability, heterogeneity, judge_beside, signed_rank, stability, taken_more_from, trend,
@@ -34,18 +34,7 @@ pub(crate) fn comparison(
         Some(niagara_stats::Estimate::from_log(centre, low, high))
     };
     let scored = || outcome.duels.iter().filter(|duel| duel.score.is_some());
-    let tps = [0, 1].map(|side| {
-        let rates: Vec<f64> = slices
-            .iter()
-            .filter(|slice| {
-                slice.side == side
-                    && slice.seconds > 0.0
-                    && scored().any(|duel| duel.seq == slice.duel)
-            })
-            .map(|slice| slice.transactions as f64 / slice.seconds)
-            .collect();
-        niagara_stats::median(&rates).unwrap_or(0.0)
-    });
+    let tps = of_median_slices(&scored().collect::<Vec<_>>(), &slices, throughput);
     // Duels that were repeated count here: what was dropped is told whole.
     let all: Vec<&DuelRecord> = study
         .done()
@@ -103,7 +92,7 @@ pub(crate) fn comparison(
             .or_else(|| taken_from_one_side(&slices, outcome))
             .or_else(|| dropped_of_one_side(dropped))
             .or_else(|| drift(&scores)),
-        tps,
+        tps: tps.unwrap_or([f64::NAN; 2]),
         stability: from_start_to_start(study.protocol(), &slices, test, outcome),
         dropped,
         couples: all.iter().map(|duel| duel.couples).sum(),

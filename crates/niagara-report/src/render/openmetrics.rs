@@ -82,7 +82,7 @@ pub(crate) fn text(summary: &Summary) -> Option<String> {
     }
     out.family(
         "niagara_transactions_per_second",
-        "Median throughput of a variant over its duels.",
+        "Throughput of a variant in the median slice of a duel, geometric mean over its duels.",
     );
     for (side, tps) in sides.iter().zip(comparison.tps) {
         let labels = [("side", side.0), ("variant", side.1)];

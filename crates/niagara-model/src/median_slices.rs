@@ -1,0 +1,25 @@
+//! What both sides of duels did in their median slices: absolute figures, for orientation only.
+
+use niagara_stats::{geometric_means, median};
+
+use crate::{DuelRecord, SliceRecord};
+
+/// A figure of both sides: of a duel's undisturbed slices the median, of all duels the geometric mean. The quotient of the two is a mean
+/// of the duels' ratios. `None` without a duel of which both sides have the figure.
+pub fn of_median_slices(
+    duels: &[&DuelRecord],
+    slices: &[SliceRecord],
+    figure: impl Fn(&SliceRecord) -> f64,
+) -> Option<[f64; 2]> {
+    let of_side = |duel: &DuelRecord, side: u8| {
+        let own = slices
+            .iter()
+            .filter(|slice| (slice.duel, slice.side) == (duel.seq, side) && !slice.disturbed);
+        let figures: Vec<f64> = own.map(&figure).collect();
+        median(&figures).unwrap_or(f64::NAN)
+    };
+    let of_duels = duels
+        .iter()
+        .map(|duel| [0, 1].map(|side| of_side(duel, side)));
+    geometric_means(of_duels)
+}
