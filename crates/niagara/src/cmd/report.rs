@@ -167,12 +167,18 @@ pub fn run(args: ReportArgs) -> Result<ExitCode> {
         Output::Files => true,
     };
     if takes_summary && store.summary()?.is_none() {
-        bail!(
-            "{} was stopped before there was anything to sum up ({} kept): the command that continues it is\n  {}",
-            folder.display(),
-            number::count(store.duels()?.len(), "duel"),
-            store.study()?.command
-        );
+        let (kept, command) = (store.duels()?.len(), store.study()?.command);
+        let folder = folder.display();
+        match kept {
+            0 => bail!(
+                "{folder}: nothing was measured: the study ended before its first duel";
+                remedy: "begin again, which tells why where it cannot be measured:\n  {command}"
+            ),
+            kept => bail!(
+                "{folder} was stopped before there was anything to sum up ({} kept)", number::count(kept, "duel");
+                remedy: "continue it:\n  {command}"
+            ),
+        }
     }
     match output {
         Output::Printed(format) => {
