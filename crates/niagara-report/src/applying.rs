@@ -452,7 +452,10 @@ pub(crate) fn touches_host(deployment: &Deployment) -> bool {
 
 /// Risks of levers, the gravest first, and what each means.
 const MEANINGS: [(&str, &str); 5] = [
-    ("durability", "a crash may lose or damage data"),
+    (
+        "durability",
+        "a crash may lose or damage data, or recovery has less to go by",
+    ),
     ("security", "something is protected less"),
     ("schema", "tables or their indexes are changed"),
     ("system", "settings of the host change for everything on it"),
@@ -797,8 +800,9 @@ mod tests {
         deployment.risks = BTreeMap::from([("durability".into(), vec!["no doublewrite".into()])]);
         let risky = told(&deployment);
         assert!(
-            risky.starts_with("A crash may lose or damage data (no doublewrite)")
-                && !risky.contains("untouched"),
+            risky.starts_with(
+                "A crash may lose or damage data, or recovery has less to go by (no doublewrite)"
+            ) && !risky.contains("untouched"),
             "{risky}"
         );
     }
