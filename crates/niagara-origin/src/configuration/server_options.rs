@@ -6,14 +6,33 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use anyhow::{Context, Result};
-use niagara_server::Install;
+use niagara_server::{Install, Version};
 
 use super::known_options::{Known, KnownOptions};
 use super::without_effect::says_without_effect;
 
+/// Variables of MySQL that it works out at its start: the value that its binary prints does not hold then. MySQL 9.7.4 printed 4, 0 and
+/// 4294967295, and had 1, 1 and 20000 with two CPUs.
+const WORKED_OUT: [&str; 3] = [
+    "innodb_purge_threads",
+    "innodb_buffer_pool_instances",
+    "innodb_io_capacity_max",
+];
+
+/// From this version on MySQL writes past the page cache where the disk can do that.
+const FLUSHES_DIRECTLY: Version = Version {
+    major: 8,
+    minor: 4,
+    patch: 0,
+};
+
 /// The options that a server's binary has, with their compiled-in values.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ServerOptions(KnownOptions);
+pub struct ServerOptions {
+    known: KnownOptions,
+    /// The version, of MySQL and Percona Server.
+    mysql: Option<Version>,
+}
 
 /// A binary as it was when it was asked: its path, and when it was written.
 type Asked = (PathBuf, Option<SystemTime>);
@@ -46,34 +65,38 @@ impl ServerOptions {
     /// From the text; none where it lists no options.
     fn read(install: &Install, help: &str) -> Option<Self> {
         let known = KnownOptions::of(install, help);
-        (!known.defaults.is_empty()).then_some(Self(known))
+        let mysql = (!install.family.is_mariadb()).then_some(install.version);
+        (!known.defaults.is_empty()).then_some(Self { known, mysql })
     }
 
     /// From a text as a server of MariaDB's prints it, for tests.
     pub fn of_help(help: &str) -> Self {
-        Self(KnownOptions::read(help))
+        Self {
+            known: KnownOptions::read(help),
+            mysql: None,
+        }
     }
 
     /// Whether the server takes an option of this name, with whatever prefix it stands. Of a plugin that it could not load when
     /// it was asked nothing is known, and then it does.
     pub fn takes(&self, name: &str) -> bool {
-        let is_silent = name.starts_with("innodb_") && !self.0.has("innodb_buffer_pool_size");
-        is_silent || self.0.find(name) != Known::Unknown
+        let is_silent = name.starts_with("innodb_") && !self.known.has("innodb_buffer_pool_size");
+        is_silent || self.known.find(name) != Known::Unknown
     }
 
     /// The names of its variables, with underscores.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.defaults.keys().map(String::as_str)
+        self.known.defaults.keys().map(String::as_str)
     }
 
     /// Whether an option takes `value`; it does where the server does not tell what it takes.
     pub fn takes_value(&self, name: &str, value: &str) -> bool {
-        self.0.takes_value(name, value)
+        self.known.takes_value(name, value)
     }
 
     /// The server's words for an option that it takes and does nothing with.
     pub fn without_effect(&self, name: &str) -> Option<&str> {
-        let text = self.0.descriptions.get(name)?;
+        let text = self.known.descriptions.get(name)?;
         // What the server adds to the words of the option's author.
         let added = [" (Defaults to ", " One of: "];
         let end = added.iter().filter_map(|words| text.find(words)).min();
@@ -81,9 +104,18 @@ impl ServerOptions {
         says_without_effect(text).then_some(text)
     }
 
-    /// The value that is compiled in, as the server prints it; none where it prints none.
+    /// The value that is compiled in, as the server prints it; none where it prints none, or another than it starts with.
     pub fn default(&self, name: &str) -> Option<&str> {
-        self.0.defaults.get(name).map(String::as_str)
+        let printed = self.known.defaults.get(name).map(String::as_str);
+        match name {
+            // It prints the name of the files.
+            "log_bin" if printed.is_some() => Some("ON"),
+            "log_bin" => self.known.undefined.contains(name).then_some("OFF"),
+            // MySQL reference manual: InnoDB Startup Options. Its binary prints fsync.
+            "innodb_flush_method" if self.mysql >= Some(FLUSHES_DIRECTLY) => Some("O_DIRECT"),
+            name if self.mysql.is_some() && WORKED_OUT.contains(&name) => None,
+            _ => printed,
+        }
     }
 }
 
@@ -102,7 +134,16 @@ mod tests {
         assert!(options.takes("skip_log_bin"));
         assert!(!options.takes("innodb_redo_log_capacity"));
         assert_eq!(options.default("innodb_flush_method"), Some("fsync"));
-        assert_eq!(options.default("log_bin"), None);
+        assert_eq!(options.default("log_bin"), Some("OFF"));
+        let table = "Variables (--variable-name=value)\ninnodb-flush-method    fsync\nlog-bin    binlog\ninnodb-purge-threads    4\n";
+        let of = |version: &str| ServerOptions {
+            mysql: version.parse().ok(),
+            ..ServerOptions::of_help(table)
+        };
+        assert_eq!(of("9.7.4").default("log_bin"), Some("ON"));
+        assert_eq!(of("9.7.4").default("innodb_flush_method"), Some("O_DIRECT"));
+        assert_eq!(of("8.0.31").default("innodb_flush_method"), Some("fsync"));
+        assert_eq!(of("9.7.4").default("innodb_purge_threads"), None);
         // A name that is longer than its column.
         let long = ServerOptions::of_help(
             "  --innodb-log-spin-wait-delay[=#] \n                      Deprecated parameter with no effect\n",
