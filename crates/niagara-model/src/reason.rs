@@ -180,6 +180,13 @@ pub enum Reason {
         /// The limit.
         bytes: u64,
     },
+    /// The limit on open files is too low: the server would make the cache smaller.
+    OpenFilesLimit {
+        /// Open files that the server asks for with it.
+        needed: u64,
+        /// The limit.
+        limit: u64,
+    },
     /// The malloc was not found for this server.
     MallocNotFound {
         /// `jemalloc`.

@@ -265,6 +265,7 @@ impl Reason {
             Self::OneThreadPerCore => "this machine has one thread per core",
             Self::NeedsRoot => "needs root",
             Self::LockedMemoryLimit { .. } => "too little memory may be locked",
+            Self::OpenFilesLimit { .. } => "too few files may be open",
             Self::MallocNotFound { .. } => "its malloc was not found",
             Self::NotComputable { .. } => "not for this machine",
             Self::ChangesNothing => "changes nothing here",
@@ -413,6 +414,12 @@ impl Display for Detail<'_> {
                 f,
                 "only {} may be locked: raise `ulimit -l` (LimitMEMLOCK= in systemd)",
                 megabytes(*bytes)
+            ),
+            Reason::OpenFilesLimit { needed, limit } => write!(
+                f,
+                "the server needs {} open files for it, and may have {}: raise `ulimit -Hn` (LimitNOFILE= in systemd)",
+                number::grouped(*needed as f64),
+                number::grouped(*limit as f64)
             ),
             Reason::MallocNotFound { malloc } => write!(
                 f,

@@ -74,6 +74,7 @@ pub use process::by_folder::{EndServersNaming, processes_naming};
 pub use process::helper::Helper;
 pub use process::listener::{listening_servers, server_behind};
 pub use process::live::LiveProcess;
+pub use process::spawn::MOST_OPEN_FILES;
 pub use process::usage::{Usage, UsageMeter, UsageSample};
 pub use removal::{Removed, ServerInUse, hold_server, remove};
 pub use repeated::{is_repeated, repeated};

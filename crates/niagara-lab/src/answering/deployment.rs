@@ -11,14 +11,14 @@ use niagara_capture::sql::Digest;
 use niagara_model::{DeployBuild, DeployMalloc, DeployRewrite, Deployment, Releases};
 use niagara_origin::configuration::StartConfiguration;
 use niagara_server::{
-    Catalog, Family, Install, ProcessSettings, TransportKind, environment, file_digest, is_flag,
-    malloc_name,
+    Catalog, Family, Install, MOST_OPEN_FILES, ProcessSettings, TransportKind, environment,
+    file_digest, is_flag, malloc_name,
 };
 
 use crate::answering::deploy_difference::difference;
 use crate::duels::inventory::MeasuredMachine;
 use crate::duels::workbench::Workbench;
-use crate::lever::{Lever, NoteFor, Risk, load};
+use crate::lever::{Lever, NoteFor, Risk, load, open_files};
 use crate::variants::candidate::Candidate;
 use crate::variants::variant::Variant;
 
@@ -129,7 +129,7 @@ pub(crate) fn deployment(
             ..runtime.clone()
         },
         malloc: malloc(install, runtime, levers()),
-        limits: limits(levers()),
+        limits: limits(install.family, &variant.config, machine),
         transport_before: TransportKind::default(),
         sets: parts
             .iter()
@@ -227,14 +227,16 @@ fn risks<'a>(levers: impl Iterator<Item = &'a Lever>) -> BTreeMap<String, Vec<St
     risks
 }
 
-/// What the process may have at the least; of several figures the highest.
-fn limits<'a>(levers: impl Iterator<Item = &'a Lever>) -> BTreeMap<String, u64> {
-    let mut all = BTreeMap::new();
-    for (name, least) in levers.flat_map(|lever| &lever.deploy().limits) {
-        let highest: &mut u64 = all.entry(name.clone()).or_default();
-        *highest = (*highest).max(*least);
-    }
-    all
+/// What the process may have at the least, by systemd's names: as many open files as it asks for, or had where it was measured.
+fn limits(
+    family: Family,
+    variables: &BTreeMap<String, String>,
+    machine: &MeasuredMachine,
+) -> BTreeMap<String, u64> {
+    let most = machine.open_files.unwrap_or(u64::MAX);
+    let files = open_files(family, variables).map(|files| files.min(most).min(MOST_OPEN_FILES));
+    let limit = files.map(|files| ("LimitNOFILE".to_owned(), files));
+    limit.into_iter().collect()
 }
 
 /// The levers' notes for `whom`, each once.
@@ -396,6 +398,7 @@ mod tests {
         MeasuredMachine {
             line: "a machine".to_owned(),
             kernel: "6.1.0-13-amd64".to_owned(),
+            open_files: Some(524_288),
         }
     }
 
@@ -610,7 +613,7 @@ mod tests {
             None,
         );
         let found = found.expect("complete");
-        let files = BTreeMap::from([("LimitNOFILE".to_owned(), 32768)]);
+        let files = BTreeMap::from([("LimitNOFILE".to_owned(), 128_201)]);
         assert_eq!((found.limits, found.steps), (files, vec![]));
         assert!(found.host_steps.is_empty(), "{:?}", found.host_steps);
     }

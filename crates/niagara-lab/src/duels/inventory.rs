@@ -19,6 +19,8 @@ pub(crate) struct MeasuredMachine {
     pub(crate) line: String,
     /// Its kernel's release: `6.1.0-13-amd64`.
     pub(crate) kernel: String,
+    /// Open files that a server may have there, at most; none without a limit.
+    pub(crate) open_files: Option<u64>,
 }
 
 /// What every study and every command that starts servers begins with.
@@ -81,6 +83,7 @@ impl Inventory {
         Ok(MeasuredMachine {
             line,
             kernel: here.system.kernel,
+            open_files: here.limits.open_files,
         })
     }
 

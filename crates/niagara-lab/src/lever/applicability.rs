@@ -9,6 +9,7 @@ use super::change::Change;
 use super::context::{Context, GLIBC};
 use super::definition::{Lever, Need, WorkloadKind};
 use super::in_effect::is_set_so;
+use super::open_files::open_files;
 use super::range::Span;
 use super::risk::Risk;
 use super::template::Value;
@@ -34,6 +35,13 @@ impl Lever {
         let change = change.map_err(|error| Reason::NotComputable { error })?;
         if change.is_empty() {
             return Err(Reason::ChangesNothing);
+        }
+        // The server would take less than it is told to, and that would be measured.
+        let asked = open_files(context.family, &change.config);
+        if let Some((needed, limit)) = asked.zip(context.machine.limits.open_files)
+            && needed > limit
+        {
+            return Err(Reason::OpenFilesLimit { needed, limit });
         }
         Ok(change)
     }
@@ -524,6 +532,22 @@ mod tests {
                 .to_string(),
             "not for this server: nobody knows how"
         );
+    }
+
+    #[test]
+    fn a_cache_that_takes_more_files_than_there_may_be_is_not_offered() {
+        let mut context = context();
+        let larger = lever("risk = \"memory\"\n[change.config]\ntable_open_cache = 8000\n");
+        assert!(larger.applicability(&context).is_ok());
+        context.machine.limits.open_files = Some(20_000);
+        let refused = Reason::OpenFilesLimit {
+            needed: 128_201,
+            limit: 20_000,
+        };
+        assert_eq!(larger.applicability(&context), Err(refused));
+        // MySQL takes two files for a table, however many instances there are.
+        context.family = Family::Mysql;
+        assert!(larger.applicability(&context).is_ok());
     }
 
     #[test]

@@ -347,8 +347,6 @@ impl Elsewhere {
 pub struct Deploy {
     /// Debian packages to install.
     pub packages: Vec<String>,
-    /// What the server's process may have at the least, by systemd's names: LimitNOFILE.
-    pub limits: BTreeMap<String, u64>,
     /// What to know or do.
     pub note: Option<String>,
     /// What takes back what the note asks for.

@@ -110,7 +110,7 @@ pub(crate) fn spawn(mut command: Command, placement: &Placement) -> io::Result<C
                 }
                 None => {}
             }
-            raise_limit(libc::RLIMIT_NOFILE, MOST_FILES)?;
+            raise_limit(libc::RLIMIT_NOFILE, MOST_OPEN_FILES)?;
             if lock_memory {
                 raise_limit(libc::RLIMIT_MEMLOCK, libc::RLIM_INFINITY)?;
             }
@@ -164,7 +164,7 @@ fn check(result: libc::c_int) -> io::Result<()> {
 
 /// Open files of a server at the most: there are servers that make a table of as many as they may have, which takes gigabytes where a
 /// container allows a thousand million.
-const MOST_FILES: libc::rlim_t = 1 << 20;
+pub const MOST_OPEN_FILES: libc::rlim_t = 1 << 20;
 
 /// Raises a soft limit to its hard one, or to `most` where that is less.
 fn raise_limit(resource: libc::__rlimit_resource_t, most: libc::rlim_t) -> io::Result<()> {
