@@ -34,7 +34,6 @@ pub struct Fidelity {
     /// Rows of statements of which the capture knows them: captured, and replayed.
     pub rows: Option<(u64, u64)>,
     /// The digest whose rows differ most, where any do.
-    #[serde(default)]
     pub rows_differ: Option<String>,
     /// Statements that show that clients had the rows counted that were found (CLIENT_FOUND_ROWS), which the capture does not say:
     /// rows are compared so; 0 where they are compared as the server counts them.
@@ -82,7 +81,6 @@ pub struct Fidelity {
     /// Statements that may be those of triggers and stored functions, which execute them too.
     pub suspects: u64,
     /// Statements of clients that the source had and the capture has not.
-    #[serde(default)]
     pub not_captured: u64,
     /// What speaks against a verdict by it.
     pub shortcomings: Vec<Shortcoming>,

@@ -53,7 +53,6 @@ pub enum Shortcoming {
         /// Replayed as a share of the captured.
         share: f64,
         /// The digest whose rows differ most.
-        #[serde(default)]
         digest: Option<String>,
     },
     /// Too many transactions were given up.
