@@ -156,9 +156,7 @@ impl Summary {
         }
         let dropped = |cause| self.dropped.count(cause) > 0;
         let is_traffic = (self.sources.iter()).any(|source| source.kind == LogKind::Traffic);
-        Some(if dropped(Cause::Filtered) {
-            "nothing fits the filter: `niagara capture info` on what it was taken from shows what there is"
-        } else if !is_traffic && dropped(Cause::BrokenHeader) {
+        Some(if !is_traffic && dropped(Cause::BrokenHeader) {
             "give logs whose headers are whole: those of MySQL before 5.1 have no line SET timestamp=…, and cannot be read"
         } else if !is_traffic {
             "give logs with entries; `niagara capture advise` says what to set on the server for them"
@@ -216,7 +214,6 @@ mod tests {
         assert!(told(LogKind::Traffic, &[Cause::LostPackets]).contains("-B 65536"));
         assert!(told(LogKind::Traffic, &[Cause::Gap]).contains("-B 65536"));
         assert!(told(LogKind::Traffic, &[Cause::UnknownLink]).contains("Ethernet"));
-        assert!(told(LogKind::Traffic, &[Cause::Filtered]).contains("filter"));
         let some = Summary {
             statements: 1,
             ..Summary::default()
