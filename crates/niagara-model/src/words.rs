@@ -1839,7 +1839,7 @@ pub fn units(protocol: &str) -> &'static str {
 pub fn remains_over_socket(figure: Option<&str>) -> String {
     match figure {
         Some(figure) => format!(
-            "If the application uses the socket already (WordPress connects so with DB_HOST localhost), what remains under this load is {figure}."
+            "If the application uses the socket already (WordPress connects so with DB_HOST localhost), under this load the rest brings {figure}."
         ),
         None => "If the application uses the socket already, less remains: `niagara tune --app socket` measures it.".to_owned(),
     }

@@ -125,8 +125,8 @@ pub fn has_schema(advice: &Advice) -> bool {
 
 /// What both files begin with that change tables: nobody is to wait for them.
 pub fn bounded_wait() -> String {
-    let why = "An ALTER waits for transactions that use its table, and every later statement on the table waits behind it. After 10 s it \
-               stops with an error instead: run what is left of this file then.";
+    let why = "An ALTER waits for transactions that use its table, when it begins and when it ends, and every later statement on the table \
+               waits behind it. After 10 s it stops with an error instead, and what it built is lost: run what is left of this file then.";
     format!("{}SET SESSION lock_wait_timeout = 10;\n", comment(why))
 }
 

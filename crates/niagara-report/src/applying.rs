@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use niagara_model::{
-    BuildNote, Comparison, DeployBuild, Deployment, Finding, Rung, SameAnswers, Summary,
+    BuildNote, Comparison, DeployBuild, Deployment, Finding, Follows, Rung, SameAnswers, Summary,
 };
 use niagara_settings::{Scheduling, TransportKind};
 use niagara_stats::Verdict;
@@ -589,8 +589,8 @@ fn steps(deployment: &Deployment, named: bool) -> Vec<String> {
     );
     if !deployment.config.is_empty() {
         parts.push(match (named, deployment.config.len() <= FEW) {
-            (true, _) => format!("in the option file: {}", settings(&deployment.config)),
-            (false, true) => format!("in one option file: {}", settings(&deployment.config)),
+            (true, _) => format!("in the option file: {}", settings(deployment)),
+            (false, true) => format!("in one option file: {}", settings(deployment)),
             (false, false) => {
                 let variables = number::count(deployment.config.len(), "server variable");
                 match levers_of_variables(deployment) {
@@ -659,12 +659,24 @@ fn levers_of_variables(deployment: &Deployment) -> usize {
     levers.filter(|names| names.iter().any(is_variable)).count()
 }
 
-/// `innodb_flush_neighbors = 0, skip_log_bin`.
-fn settings(config: &BTreeMap<String, String>) -> String {
-    let told = config.iter().map(|(name, value)| match value.is_empty() {
-        true => name.clone(),
-        false => format!("{name} = {value}"),
-    });
+/// `innodb_flush_neighbors = 0, skip_log_bin, thread_pool_size = 4 (for 2 CPUs)`.
+fn settings(deployment: &Deployment) -> String {
+    let cpus_of = |name: &String| {
+        let mut sizes = deployment.sizes.iter();
+        let size = sizes.find(|size| size.variable == *name && size.follows == Follows::Cpus)?;
+        Some(size.target.as_ref().map_or(size.here, |target| target.size))
+    };
+    let told = deployment
+        .config
+        .iter()
+        .map(|(name, value)| match value.is_empty() {
+            true => name.clone(),
+            false => {
+                let cpus = cpus_of(name)
+                    .map(|cpus| format!(" (for {})", number::count(cpus as usize, "CPU")));
+                format!("{name} = {value}{}", cpus.unwrap_or_default())
+            }
+        });
     told.collect::<Vec<_>>().join(", ")
 }
 

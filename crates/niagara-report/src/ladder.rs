@@ -16,7 +16,7 @@ const BRACKETS: &str = "Brackets: where the true figure lies, with 95 % confiden
 /// What they are of a total that had too few duels.
 const WIDE_BRACKETS: &str = "Brackets: where the true figure lies; of the total with less than 95 % confidence, for it had too few duels.";
 /// Of what fresh duels showed.
-const PROVEN: &str = "Proven: by fresh duels. A lever was kept for its own duels: its figure may be high; the total's chose nothing.";
+const PROVEN: &str = "Proven: by fresh duels. Its own duels chose a lever, so its figure may be high; the total's chose nothing.";
 /// What an interval is not of.
 const OTHER_RUNS: &str = "Another run, even on this machine, may lie outside of them.";
 /// Of `n = 12`.

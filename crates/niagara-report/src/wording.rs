@@ -1051,11 +1051,11 @@ fn picked(tune: &TuneSummary) -> Option<[f64; 2]> {
     Some([detectable, worst])
 }
 
-/// The same on one screen, behind what the run's first lines foretold.
+/// The same on one screen, for the first lines foretold it from other noise.
 pub(crate) fn picked_in_short(tune: &TuneSummary) -> Option<String> {
     let [detectable, _] = picked(tune)?;
     Some(format!(
-        "a lever of {} goes to the proof with 80 % chance (own noise)",
+        "a lever worth {} reaches its proof with 80 % chance",
         number::percent(detectable)
     ))
 }

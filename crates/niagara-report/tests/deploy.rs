@@ -1360,7 +1360,7 @@ fn what_the_files_bring_without_the_socket_stands_first() {
     );
     told(
         readme,
-        "what remains under this load is × 1.03 [1.01, 1.06].",
+        "under this load the rest brings × 1.03 [1.01, 1.06].",
     );
     input.variant.config.clear();
     input.variant.huge_pages = false;

@@ -415,7 +415,7 @@ fn sentences_depend_on_the_setting() {
     let install = install.to_string();
     for part in [
         "Use the Unix socket in the application, and apply 2 changes to the server: Thread pool; gcc PGO. That takes a restart. mariadb-10.11 then",
-        "If the application uses the socket already (WordPress connects so with DB_HOST localhost), what remains under this load is × 1.03 [1.01, 1.06], calculated: the total divided by the socket's own figure; 99th percentile of latency: undecided, between 5 % lower and 9 % higher, × 1.02 [0.95, 1.09].",
+        "If the application uses the socket already (WordPress connects so with DB_HOST localhost), under this load the rest brings × 1.03 [1.01, 1.06], calculated: the total divided by the socket's own figure; 99th percentile of latency: undecided, between 5 % lower and 9 % higher, × 1.02 [0.95, 1.09].",
         "For an application that stays on TCP, or runs on another host, nothing here is proven: `niagara tune --app remote` measures",
         "--budget",
     ] {

@@ -194,15 +194,15 @@ pub fn readme(input: &DeployInput) -> String {
     page.extend(no_more_updates(input));
     page.push_str(match (is_alone, has_options(input)) {
         (true, _) => {
-            "**This was measured on one machine with one workload.** Elsewhere the gain may be smaller or absent: try it with a test copy \
+            "**This was measured on one machine with one workload.** Elsewhere the gain may be smaller, absent or negative: try it with a test copy \
              of the application first, and measure again."
         }
         (false, true) => {
             "**This was measured on one machine with one workload**, and sizes and counts are for its memory and its CPUs. Elsewhere the \
-             gains may be smaller or absent."
+             gains may be smaller, absent or negative."
         }
         (false, false) => {
-            "**This was measured on one machine with one workload.** Elsewhere the gains may be smaller or absent."
+            "**This was measured on one machine with one workload.** Elsewhere the gains may be smaller, absent or negative."
         }
     });
     if !is_alone {

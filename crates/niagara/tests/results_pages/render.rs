@@ -155,6 +155,10 @@ fn facts(run: &Run) -> Vec<Fact> {
         .copied()
         .filter(|seed| !shown.contains(&format!("seed {seed}")))
         .collect();
+    let further = match seeds.len() == run.seeds.len() {
+        true => "Seed",
+        false => "Further seeds",
+    };
     let mut time: Vec<String> = run.time.iter().cloned().collect();
     time.extend(
         run.spread
@@ -167,7 +171,7 @@ fn facts(run: &Run) -> Vec<Fact> {
         ("Load", load.join(", ")),
         ("Machine", machine.join("; ")),
         ("Time", time.join("; ")),
-        ("Seed", seeds_text(&seeds)),
+        (further, seeds_text(&seeds)),
         ("Added", run.date.clone().unwrap_or_default()),
     ]
     .into_iter()
