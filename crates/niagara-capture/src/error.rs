@@ -148,7 +148,9 @@ impl CaptureError {
                 "import one kind; the slow log has durations and rows, the general log has connects and prepares"
             }
             CaptureError::MixedTraffic { .. } => "import one kind",
-            CaptureError::NoCapture(_) => "`niagara capture import` makes one from logs",
+            CaptureError::NoCapture(_) => {
+                "`niagara capture import` makes one from logs; a pack (`niagara pack --show`) goes whole to advise, tune and compare"
+            }
             CaptureError::Version { .. } => {
                 "import the logs again with this program, or take the program that wrote it"
             }

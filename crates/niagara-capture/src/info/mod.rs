@@ -441,8 +441,11 @@ impl DigestTally {
     ) -> DigestInfo {
         let entry = dictionary.digest(DigestId(number as u32));
         let [sent, examined, affected] = self.rows;
+        // What reads changes nothing: without what it sent its rows are not known.
+        let has_rows = sent.is_some() || (affected.is_some() && entry.traits.class != Class::Read);
         let rows = sent.unwrap_or(0).saturating_add(affected.unwrap_or(0));
         let rows = if rows == 0 { self.count } else { rows };
+        let per_row = |examined: u64| examined as f64 / rows.max(1) as f64;
         let ms = |micros: u64| micros as f64 / 1e3;
         let at = |share: f64| ms(self.latency.quantile(share).min(self.max_us));
         DigestInfo {
@@ -464,7 +467,7 @@ impl DigestTally {
             lock_seconds: self.lock_us.map(|lock| lock as f64 / 1e6),
             rows_sent: sent,
             rows_examined: examined,
-            examined_per_row: examined.map(|examined| examined as f64 / rows.max(1) as f64),
+            examined_per_row: examined.filter(|_| has_rows).map(per_row),
             rows_affected: affected,
             plan: self.plan,
             in_loops,

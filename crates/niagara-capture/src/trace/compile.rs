@@ -285,6 +285,8 @@ fn rows_of(class: Class, sent: Option<u64>, affected: Option<u64>) -> u32 {
     match (sent, affected) {
         (None, None) => NONE,
         (Some(0), None) if may_change => NONE,
+        // What it sent is not known, and it changes nothing.
+        (None, Some(_)) if class == Class::Read => NONE,
         // What a function changed that it calls is counted there too, and no answer says it.
         (Some(sent @ 1..), Some(_)) if class == Class::Read => number(Some(sent)),
         (sent, affected) => number(Some(
