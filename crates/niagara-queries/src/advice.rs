@@ -489,7 +489,7 @@ pub fn advise(
         statements: info.summary.statements,
         finding: finding(&digests, &info),
         tables: table_advice(&catalog, &observed),
-        cautions: cautions(&catalog, &observed, &screened, &info),
+        cautions: cautions(&catalog, &observed, &screened, &info, copy.is_mariadb),
         statistics: statistics(fresh),
         statistics_trial: None,
         digests,
@@ -599,10 +599,14 @@ fn table_advice(catalog: &Catalog, observed: &[Observed]) -> Vec<TableAdvice> {
 }
 
 /// Statements that the copy executes otherwise than the captured server did.
-fn other_plans(observed: &[Observed]) -> Option<Caution> {
+fn other_plans(observed: &[Observed], is_mariadb: bool) -> Option<Caution> {
     let rows = |one: &Observed| {
-        // MySQL's Rows_examined lacks the rounds of a recursion.
-        if one.structures.iter().any(|structure| structure.recursive) {
+        // MySQL's Rows_examined lacks the rounds of a recursion, and rows that a query in place of a table reads and leaves out.
+        let is_told_short = one
+            .structures
+            .iter()
+            .any(|structure| structure.recursive || (structure.has_derived && !is_mariadb));
+        if is_told_short {
             return None;
         }
         let counted = one.work?.rows;
@@ -684,6 +688,7 @@ fn cautions(
     observed: &[Observed],
     screened: &Screened,
     info: &Info,
+    is_mariadb: bool,
 ) -> Vec<Caution> {
     let mut cautions = Vec::new();
     if screened.chosen().next().is_some() {
@@ -696,7 +701,7 @@ fn cautions(
     if info.statement_seconds.is_none() {
         cautions.push(Caution::NoDurations);
     }
-    cautions.extend(other_plans(observed));
+    cautions.extend(other_plans(observed, is_mariadb));
     cautions.extend(not_looked_into(info));
     let share = |digests: &[&Observed]| digests.iter().map(|one| one.info.share).sum();
     let not_understood: Vec<&Observed> = (observed.iter())

@@ -34,7 +34,8 @@ pub struct DataCopy {
     database: String,
     /// What it can do with indexes.
     pub abilities: Abilities,
-    is_mariadb: bool,
+    /// It is MariaDB.
+    pub(crate) is_mariadb: bool,
     page_bytes: u64,
 }
 
@@ -43,8 +44,8 @@ pub struct DataCopy {
 pub struct Built {
     /// How long it took.
     pub seconds: f64,
-    /// Its size.
-    pub bytes: u64,
+    /// Its size; none where the server's statistics do not have it, as of an index on an expression.
+    pub bytes: Option<u64>,
     /// The table could be written to meanwhile (`LOCK=NONE`).
     pub online: bool,
 }
@@ -259,7 +260,7 @@ impl DataCopy {
     ///
     /// # Errors
     /// The server does not answer.
-    fn index_bytes(&mut self, table: &TableName, index: &str) -> Result<u64> {
+    fn index_bytes(&mut self, table: &TableName, index: &str) -> Result<Option<u64>> {
         let escaped = |text: &str| text.replace('\\', "\\\\").replace('\'', "''");
         let pages = self.writer.value(&format!(
             "SELECT CAST(SUM(stat_value) AS UNSIGNED) FROM mysql.innodb_index_stats WHERE database_name = '{}' \
@@ -269,8 +270,8 @@ impl DataCopy {
             escaped(&table.table),
             escaped(index)
         ))?;
-        let pages: u64 = pages.and_then(|pages| pages.parse().ok()).unwrap_or(0);
-        Ok(pages * self.page_bytes)
+        let pages = pages.and_then(|pages| pages.parse::<u64>().ok());
+        Ok(pages.map(|pages| pages * self.page_bytes))
     }
 
     /// Hides an index from the optimizer, or shows it again; `add` makes it where it cannot be hidden and is dropped instead.

@@ -9,8 +9,8 @@ use crate::catalog::parts_in_words;
 use crate::fate::Fate;
 use crate::schema;
 use crate::words::{
-    application_remedy, bytes, counted, headline, interval, is_hidden, no_cause, number, percent,
-    span, statistics,
+    application_remedy, counted, headline, index_size, interval, is_hidden, no_cause, number,
+    percent, span, statistics,
 };
 
 /// Statements that are shown.
@@ -140,7 +140,7 @@ fn indexes(advice: &Advice, out: &mut String) {
             None => format!(
                 "built in {}, {}",
                 span(one.build_seconds.unwrap_or(0.0)),
-                bytes(one.bytes.unwrap_or(0))
+                index_size(one.bytes)
             ),
         };
         let _ = writeln!(

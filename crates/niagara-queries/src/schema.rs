@@ -8,7 +8,7 @@ use crate::advice::{Advice, TableAdvice};
 use crate::candidate::{Drop, DropReason};
 use crate::catalog::{IndexPart, literal, quote, readable};
 use crate::screen::Judged;
-use crate::words::{bytes, for_statement, headline, is_hidden, number, percent, span};
+use crate::words::{bytes, for_statement, headline, index_size, is_hidden, number, percent, span};
 
 /// The files by their names.
 pub fn files(advice: &Advice) -> Vec<(&'static str, String)> {
@@ -313,7 +313,7 @@ fn why(advice: &Advice, one: &Judged) -> String {
         None => format!(
             "Built here in {}, {}{}.",
             span(one.build_seconds.unwrap_or(0.0)),
-            bytes(one.bytes.unwrap_or(0)),
+            index_size(one.bytes),
             match one.online {
                 true => ", while the table could be written to",
                 false => "; the server does not build it online: writes to the table wait",
@@ -346,7 +346,9 @@ pub fn large_table(statement: &str) -> Vec<String> {
     let source = format!("D={},t={}", part(database), part(table));
     let alter = shell_quoted(clauses);
     vec![
-        "for a large live table, one of:".to_owned(),
+        "for a large live table, one of (gh-ost takes no foreign keys and triggers; where other tables refer to this one, the other \
+         needs --alter-foreign-keys-method, too):"
+            .to_owned(),
         format!(
             "  gh-ost --database={} --table={} --alter={alter} --execute",
             shell_quoted(database),

@@ -307,7 +307,7 @@ impl<'o> Screen<'_, 'o> {
                 }
             };
             judged.build_seconds = Some(built.seconds);
-            judged.bytes = Some(built.bytes);
+            judged.bytes = built.bytes;
             judged.online = built.online;
         }
         if is_written {

@@ -73,6 +73,8 @@ pub struct Structure {
     pub calc_found_rows: bool,
     /// It reads what it has found before (WITH RECURSIVE).
     pub recursive: bool,
+    /// It has a query in place of a table: in FROM, or by WITH.
+    pub has_derived: bool,
     /// The tables that it writes to, with the columns that an UPDATE sets.
     pub written: Vec<(TableName, BTreeSet<String>)>,
     /// Rows that an INSERT names.
@@ -244,6 +246,7 @@ impl Structure {
             blocks: Vec::new(),
             calc_found_rows: false,
             recursive: false,
+            has_derived: false,
             with: Vec::new(),
         };
         reader.statement(&ast)
@@ -286,6 +289,7 @@ struct Reader<'c> {
     blocks: Vec<Block>,
     calc_found_rows: bool,
     recursive: bool,
+    has_derived: bool,
     /// Names of common table expressions.
     with: Vec<String>,
 }
@@ -378,6 +382,7 @@ impl Reader<'_> {
             blocks: std::mem::take(&mut self.blocks),
             calc_found_rows: self.calc_found_rows,
             recursive: self.recursive,
+            has_derived: self.has_derived,
             written,
             inserted_rows,
             reading,
@@ -443,6 +448,7 @@ impl Reader<'_> {
         let known = self.with.len();
         if let Some(with) = &query.with {
             self.recursive |= with.recursive;
+            self.has_derived = true;
             for table in &with.cte_tables {
                 self.with.push(folded(&table.alias.name.value));
             }
@@ -597,7 +603,10 @@ impl Reader<'_> {
                     });
                 }
             }
-            TableFactor::Derived { subquery, .. } => self.query(subquery, outer, depth + 1),
+            TableFactor::Derived { subquery, .. } => {
+                self.has_derived = true;
+                self.query(subquery, outer, depth + 1);
+            }
             TableFactor::NestedJoin {
                 table_with_joins, ..
             } => {
