@@ -31,15 +31,6 @@ pub enum Obstacle {
         /// The server's message.
         message: String,
     },
-    /// The server refused to prepare a statement.
-    Statement {
-        /// The server's error number.
-        code: u16,
-        /// The server's message.
-        message: String,
-        /// The statement.
-        statement: String,
-    },
     /// Something else.
     Other,
 }
@@ -48,7 +39,7 @@ impl Obstacle {
     /// The server's own error number, where it answered.
     fn server_code(&self) -> Option<u16> {
         match self {
-            Obstacle::Login { code, .. } | Obstacle::Statement { code, .. } => Some(*code),
+            Obstacle::Login { code, .. } => Some(*code),
             Obstacle::UnknownHost | Obstacle::System(_) | Obstacle::NoAnswer | Obstacle::Other => {
                 None
             }
@@ -107,14 +98,14 @@ pub enum LoadError {
         /// The statement that was answered so.
         statement: String,
     },
-    /// The server refused a statement that is not part of the load.
+    /// The server refused a statement that is not part of the load, or to prepare one that is.
     #[error("server error {code} ({message}) in: {statement}")]
     Query {
         /// The server's error number.
         code: u16,
         /// The server's message.
         message: String,
-        /// The statement's beginning.
+        /// The statement, or its beginning.
         statement: String,
     },
     /// The script failed: the line that its log has.

@@ -2,9 +2,7 @@
 
 use crate::failure::Failure;
 use crate::values::Values;
-use niagara_load::{
-    Endpoint, IgnoredErrors, LoadError, Obstacle, TlsMode, TlsOptions, Transport, refusal,
-};
+use niagara_load::{Endpoint, IgnoredErrors, LoadError, TlsMode, TlsOptions, Transport, refusal};
 use niagara_script::place;
 use std::path::PathBuf;
 
@@ -186,26 +184,23 @@ pub fn ignored_errors(values: &Values) -> Result<IgnoredErrors, Failure> {
 
 /// Why a command could not begin, in sysbench's words where it has some.
 pub(crate) fn not_started(error: &LoadError, endpoints: &[Endpoint]) -> Failure {
-    let LoadError::Connect {
-        obstacle, endpoint, ..
+    if let LoadError::Query {
+        code,
+        message,
+        statement,
     } = error
-    else {
+    {
+        return Failure::fatal("mysql_stmt_prepare() failed")
+            .and(format!("MySQL error: {code} \"{message}\""))
+            .and(format!("the statement was: {statement}"));
+    }
+    let LoadError::Connect { endpoint, .. } = error else {
         return Failure::of_load(error);
     };
     let failed = endpoints.iter().find(|one| one.to_string() == *endpoint);
     let Some(endpoint) = failed.or(endpoints.first()) else {
         return Failure::of_load(error);
     };
-    if let Obstacle::Statement {
-        code,
-        message,
-        statement,
-    } = obstacle
-    {
-        return Failure::fatal("mysql_stmt_prepare() failed")
-            .and(format!("MySQL error: {code} \"{message}\""))
-            .and(format!("the statement was: {statement}"));
-    }
     let refusal = refusal(error, &endpoint.transport);
     Failure::fatal(format!(
         "unable to connect to MySQL server on {}, aborting...",
@@ -216,6 +211,8 @@ pub(crate) fn not_started(error: &LoadError, endpoints: &[Endpoint]) -> Failure 
 
 #[cfg(test)]
 mod tests {
+    use niagara_load::Obstacle;
+
     use super::*;
     use crate::command_line;
 
@@ -339,17 +336,6 @@ mod tests {
                     "error 2002: Can't connect to local server through socket '/s' (2)",
                 ],
             ),
-            (
-                Obstacle::Statement {
-                    code: 1146,
-                    message: "Table 'sbtest.sbtest1' doesn't exist".into(),
-                    statement: "SELECT 1".into(),
-                },
-                [
-                    "mysql_stmt_prepare() failed",
-                    "MySQL error: 1146 \"Table 'sbtest.sbtest1' doesn't exist\"",
-                ],
-            ),
         ] {
             let error = LoadError::Connect {
                 endpoint: String::new(),
@@ -358,6 +344,18 @@ mod tests {
             };
             assert_eq!(not_started(&error, endpoint).lines[..2], lines);
         }
+        let refused = LoadError::Query {
+            code: 1146,
+            message: "Table 'sbtest.sbtest1' doesn't exist".into(),
+            statement: "SELECT 1".into(),
+        };
+        assert_eq!(
+            not_started(&refused, endpoint).lines[..2],
+            [
+                "mysql_stmt_prepare() failed",
+                "MySQL error: 1146 \"Table 'sbtest.sbtest1' doesn't exist\""
+            ]
+        );
     }
 
     #[test]

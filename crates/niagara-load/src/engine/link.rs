@@ -133,14 +133,10 @@ impl Link {
                     return Err(SessionError::Server(error).at(endpoint));
                 }
                 Err(SessionError::Server(error)) => {
-                    return Err(LoadError::Connect {
-                        endpoint: endpoint.to_string(),
-                        cause: Box::new(format!("{error} in: {sql}").into()),
-                        obstacle: Obstacle::Statement {
-                            code: error.code,
-                            message: error.message,
-                            statement: sql.to_string(),
-                        },
+                    return Err(LoadError::Query {
+                        code: error.code,
+                        message: error.message,
+                        statement: sql.to_string(),
                     });
                 }
                 Err(error) => return Err(failed(format!("{error} in: {sql}"))),
