@@ -4,7 +4,7 @@ use super::definition::{Column, Definition, Source, Table, Transaction};
 use super::format::{TableFormat, TransactionFormat, Way, WorkloadFormat};
 use super::numbers::{Numbers, number};
 use super::read_generator::{generator, no_way};
-use super::read_statement::{Names, begins_transaction, name, statement};
+use super::read_statement::{Names, begins_transaction, ends_transaction, name, statement};
 use niagara_toml::{At, FileError, Found, Mistakes, Text, TextOr, finding};
 use std::collections::BTreeMap;
 
@@ -142,8 +142,14 @@ fn transaction(file: &TransactionFormat, is_job: bool, numbers: &Numbers) -> Fou
     let mut names = Names::default();
     names.draw(&file.draw, numbers, Source::Transaction)?;
     let mut steps = Vec::new();
+    let mut open = None;
     for (place, item) in file.statements.iter().enumerate() {
         let step = statement(place, item, &mut names, numbers)?;
+        if begins_transaction(&step.sql) {
+            open = Some(item.at);
+        } else if ends_transaction(&step.sql) {
+            open = None;
+        }
         if is_job && !step.parameters.is_empty() {
             return finding(
                 item.at,
@@ -158,6 +164,15 @@ fn transaction(file: &TransactionFormat, is_job: bool, numbers: &Numbers) -> Fou
             file.statements.at,
             format!("transaction {name} has no statements"),
             "add some",
+        );
+    }
+    if let Some(at) = open {
+        return finding(
+            at,
+            format!(
+                "transaction {name} begins here and does not end: others would wait for its locks"
+            ),
+            "add COMMIT or ROLLBACK",
         );
     }
     let begins = steps.iter().any(|step| begins_transaction(&step.sql));
@@ -195,6 +210,20 @@ mod tests {
 
     fn refusal(read: Result<Definition, FileError>) -> String {
         Explanation::from(&read.unwrap_err()).to_string()
+    }
+
+    #[test]
+    fn a_transaction_that_nothing_ends_is_refused() {
+        let open = SHOP.replacen("  \"COMMIT\",\n", "", 1);
+        let line = open[..open.find("\"BEGIN\"").unwrap()]
+            .matches('\n')
+            .count()
+            + 1;
+        let error = refusal(read("shop.toml", &open, &none()));
+        assert!(error.starts_with(&format!("shop.toml:{line}:")), "{error}");
+        assert!(error.contains("does not end"), "{error}");
+        let undone = SHOP.replacen("\"COMMIT\"", "\"ROLLBACK\"", 1);
+        assert!(read("shop.toml", &undone, &none()).is_ok());
     }
 
     fn refused(from: &str, to: &str, words: &[&str]) {

@@ -163,9 +163,34 @@ pub(super) fn begins_transaction(sql: &str) -> bool {
     }
 }
 
+/// Statements that end a transaction; those that change tables or accounts do it by the way.
+const ENDS: [&str; 10] = [
+    "COMMIT", "ROLLBACK", "CREATE", "ALTER", "DROP", "TRUNCATE", "RENAME", "GRANT", "REVOKE",
+    "ANALYZE",
+];
+
+/// Whether a statement ends the transaction that it is sent in.
+pub(super) fn ends_transaction(sql: &str) -> bool {
+    let mut words = sql.split(|c: char| c.is_whitespace() || c == ';');
+    let mut next = || words.find(|word| !word.is_empty()).unwrap_or_default();
+    let first = next();
+    let ends = ENDS.iter().any(|known| first.eq_ignore_ascii_case(known));
+    ends && !(first.eq_ignore_ascii_case("ROLLBACK") && next().eq_ignore_ascii_case("TO"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_rollback_to_a_savepoint_ends_no_transaction() {
+        for ends in ["COMMIT", "rollback;", "Rollback Work", "DROP TABLE t"] {
+            assert!(ends_transaction(ends), "{ends}");
+        }
+        for other in ["ROLLBACK TO a", "SELECT 1", "COMMITTED", ""] {
+            assert!(!ends_transaction(other), "{other}");
+        }
+    }
 
     #[test]
     fn every_way_to_begin_a_transaction_is_known() {
