@@ -48,6 +48,12 @@ impl ScriptRuntime for LuaRuntime {
             endpoint: nowhere(),
         };
         let mut global = Global::new(&run, Some(path))?;
+        if !global.info().has("event") {
+            return Err(LoadError::invalid(problem!(
+                "{path} has no function event()";
+                remedy: "write one: each call of it is a transaction (docs/scripts.md)"
+            )));
+        }
         Ok((global.source(&source), global.info().clone()))
     }
 

@@ -97,15 +97,15 @@ pub struct LoadArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Load")]
 pub struct DataArgs {
-    /// Tables
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
-    pub tables: u32,
-    /// Rows in each table
-    #[arg(long, default_value_t = 100_000, value_name = "ROWS", value_parser = clap::value_parser!(u64).range(1..))]
-    pub table_size: u64,
-    /// Warehouses of tpcc
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100_000), hide_short_help = true)]
-    pub warehouses: u32,
+    /// Tables [default: 1]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    pub tables: Option<u32>,
+    /// Rows in each table [default: 100000]
+    #[arg(long, value_name = "ROWS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub table_size: Option<u64>,
+    /// Warehouses of tpcc [default: 5]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100_000), hide_short_help = true)]
+    pub warehouses: Option<u32>,
     /// Storage engine of the tables
     #[arg(long, default_value = "InnoDB", hide_short_help = true)]
     pub engine: String,
@@ -182,11 +182,22 @@ impl DataArgs {
     /// # Errors
     /// An option that the workload does not have, a value that it does not take.
     pub fn load_of(&self, named: WorkloadSpec, threads: u32) -> Result<Load> {
+        let name = named.spelling().to_owned();
         let mut base = WorkloadBuilder::from(named);
-        // Not every workload has each of these; its own defaults are not the command line's.
-        base.set("tables", &self.tables.to_string())?;
-        base.set("table_size", &self.table_size.to_string())?;
-        base.set("warehouses", &self.warehouses.to_string())?;
+        // A workload's own defaults are not the command line's.
+        for (option, value, usual) in [
+            ("tables", self.tables.map(u64::from), 1),
+            ("table_size", self.table_size, 100_000),
+            ("warehouses", self.warehouses.map(u64::from), 5),
+        ] {
+            let is_taken = base.set(option, &value.unwrap_or(usual).to_string())?;
+            if value.is_some() && !is_taken {
+                bail!(
+                    "{name} takes no --{}", option.replace('_', "-");
+                    remedy: "leave it out; a workload's file has numbers of its own (--set NAME=VALUE)"
+                );
+            }
+        }
         let set = self.set.iter();
         let options = set.map(|(name, value)| (name.as_str(), value.as_str()));
         load_of(base.build()?, options, &self.engine, threads)

@@ -434,7 +434,7 @@ end
 function statement:bind_create(kind, length)
    local bound = BOUND_AS[kind]
    if not bound then
-      error("Unsupported argument type: " .. tostring(kind), 0)
+      error("Unsupported argument type: " .. tostring(kind), 2)
    end
    local one = { type = bound, max_len = 8, data_len = ffi.new("unsigned long[1]"), is_null = ffi.new("char[1]") }
    if bound == WHOLE then
