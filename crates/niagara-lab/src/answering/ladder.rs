@@ -294,13 +294,16 @@ impl LadderState<'_> {
             seconds: study.left_seconds(),
         });
         // Every rung still to come has the same share of what is left, the total's aside.
-        let open =
-            study.left_seconds() - first_look_seconds(study, self.total_errors(), options.couples);
-        let share = share_seconds(
-            open,
-            rungs_after + 1,
-            first_look_seconds(study, errors, options.couples),
-        );
+        let first_look = first_look_seconds(study, errors, options.couples);
+        let reserve = first_look_seconds(study, self.total_errors(), options.couples);
+        let open = match study.left_seconds() - reserve {
+            // Too little for both: without a rung there is no total.
+            open if open < first_look && self.best.id() == options.start.id() => {
+                study.left_seconds()
+            }
+            open => open,
+        };
+        let share = share_seconds(open, rungs_after + 1, first_look);
         let best = self.best.clone();
         let bench = &*bench;
         let test = SequentialTest {

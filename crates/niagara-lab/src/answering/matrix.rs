@@ -264,8 +264,12 @@ impl<'a> MatrixRun<'a> {
                 seconds: study.left_seconds(),
             });
             let first_look = first_look_seconds(study, errors, options.couples);
-            let open =
-                study.left_seconds() - first_look_seconds(study, confirmation, options.couples);
+            let reserve = first_look_seconds(study, confirmation, options.couples);
+            let open = match study.left_seconds() - reserve {
+                // Too little for both: without a cell there is nothing to confirm.
+                open if open < first_look && left == count => study.left_seconds(),
+                open => open,
+            };
             let share = share_seconds(open, left, first_look);
             // Every cell that is measured is among those that were counted.
             left -= 1;
