@@ -425,6 +425,29 @@ mod tests {
                 assert_eq!(layer_of(&[&works[..], &asleep].concat()), "locks");
             }
         }
+        // With the performance schema another function waits.
+        let instrumented = [
+            ("pfs_spawn_thread", Server),
+            ("handle_one_connection", Server),
+            ("psi_cond_timedwait", Server),
+        ];
+        for waits in [&instrumented[..], &[&instrumented[..], &wait].concat()] {
+            assert_eq!(layer_of(&[waits, &asleep].concat()), "network-read");
+        }
+        // TLS reads and writes a socket as a file.
+        let handshake = [
+            ("sslaccept", Server),
+            ("BIO_read", Library),
+            ("read", Library),
+            ("ksys_read", Kernel),
+            ("vfs_read", Kernel),
+            ("sock_read_iter", Kernel),
+            ("sock_recvmsg", Kernel),
+            ("unix_stream_recvmsg", Kernel),
+            ("schedule_timeout", Kernel),
+            ("schedule", Kernel),
+        ];
+        assert_eq!(layer_of(&handshake), "network-read");
         // A condition that a statement waits for is no waiting for the client.
         assert_eq!(with(&[&wait[..], &asleep].concat()), "locks");
         // Names of the table cache and of MyISAM that begin as those of mallocs do.
