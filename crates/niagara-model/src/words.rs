@@ -369,7 +369,7 @@ impl Display for Detail<'_> {
             }
             Reason::NotForEngine { engines, engine } => write!(
                 f,
-                "for tables in {} only; these are in {engine}",
+                "for tables in {} only, not in {engine}",
                 engines.join(", ")
             ),
             Reason::LittleData { least_bytes, bytes } => write!(
@@ -859,7 +859,7 @@ impl Display for Finding {
                 rungs: None,
             } => write!(
                 f,
-                "too few duels ({duels}) to call any difference at α = {alpha}: give more with --max-duels"
+                "too few duels ({duels}) to call any difference at α = {alpha}: give more (--max-duels; in a study's file `duels`)"
             ),
             Self::TrimmedProtocol => f.write_str(
                 "protocol of 2008: one series of runs after the other, best and worst dropped, no interval; \

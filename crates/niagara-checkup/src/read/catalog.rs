@@ -114,7 +114,14 @@ pub(super) fn read(
         )?;
     }
     let read = writes(reader, source, &mut catalog.tables);
-    part(read, MissingPart::Writes, privileges, "SELECT ON *.*", gaps)?;
+    let read = part(read, MissingPart::Writes, privileges, "SELECT ON *.*", gaps)?;
+    gaps.extend(read.flatten().map(|tables| Gap {
+        part: MissingPart::Writes,
+        cause: GapCause::TooManyTables {
+            tables,
+            most: OPENED as u64,
+        },
+    }));
     if source.variables.is_on("performance_schema") {
         let read = statistics(reader, source, &mut catalog.tables);
         part(
@@ -373,27 +380,28 @@ fn first_columns(table: &Table) -> Vec<String> {
     parts.map(|part| part.column.clone()).collect()
 }
 
-/// Whether tables in other engines than InnoDB were written since the start.
+/// Whether tables in other engines than InnoDB were written since the start; how many there are where not all were asked about.
 fn writes(
     reader: &mut Reader<'_>,
     source: &Source<'_>,
     tables: &mut [Table],
-) -> Result<(), Refusal> {
-    let others = tables
-        .iter_mut()
-        .filter(|table| table.engine.eq_ignore_ascii_case("MyISAM"));
-    for table in others.take(OPENED) {
-        // The time of the last write is that of its file.
+) -> Result<Option<u64>, Refusal> {
+    let others = tables.iter_mut();
+    let mut others: Vec<&mut Table> = others
+        .filter(|table| table.engine.eq_ignore_ascii_case("MyISAM"))
+        .collect();
+    for table in others.iter_mut().take(OPENED) {
+        // The time of the last write is that of its file, which is made by CREATE TABLE.
         let written = reader.value(&format!(
-            "SELECT UPDATE_TIME > NOW() - INTERVAL {:.0} SECOND FROM information_schema.TABLES \
-             WHERE TABLE_SCHEMA = {} AND TABLE_NAME = {}",
+            "SELECT UPDATE_TIME > NOW() - INTERVAL {:.0} SECOND AND (UPDATE_TIME > CREATE_TIME OR TABLE_ROWS > 0) \
+             FROM information_schema.TABLES WHERE TABLE_SCHEMA = {} AND TABLE_NAME = {}",
             source.server.uptime_seconds,
             quoted(&table.name.schema),
             quoted(&table.name.table)
         ))?;
         table.is_written = written.map(|written| written == "1");
     }
-    Ok(())
+    Ok((others.len() > OPENED).then_some(others.len() as u64))
 }
 
 /// Persistent statistics of InnoDB's tables against the rows that were inserted since the start.

@@ -422,7 +422,7 @@ mod tests {
         );
         assert_eq!(
             when("none", "engines = [\"aria\"]"),
-            "for tables in aria only; these are in InnoDB"
+            "for tables in aria only, not in InnoDB"
         );
         assert!(when("none", "needs = [\"hugetlb\"]").contains("vm.nr_hugepages"));
         assert_eq!(
