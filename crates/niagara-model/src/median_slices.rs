@@ -4,7 +4,7 @@ use niagara_stats::{geometric_means, median};
 
 use crate::{DuelRecord, SliceRecord};
 
-/// A figure of both sides: of a duel's undisturbed slices the median, of all duels the geometric mean. The quotient of the two is a mean
+/// A figure of both sides: of a duel's undisturbed slices the median, or of all where none was undisturbed, of all duels the geometric mean. The quotient of the two is a mean
 /// of the duels' ratios. `None` without a duel of which both sides have the figure.
 pub fn of_median_slices(
     duels: &[&DuelRecord],
@@ -12,11 +12,13 @@ pub fn of_median_slices(
     figure: impl Fn(&SliceRecord) -> f64,
 ) -> Option<[f64; 2]> {
     let of_side = |duel: &DuelRecord, side: u8| {
-        let own = slices
-            .iter()
-            .filter(|slice| (slice.duel, slice.side) == (duel.seq, side) && !slice.disturbed);
-        let figures: Vec<f64> = own.map(&figure).collect();
-        median(&figures).unwrap_or(f64::NAN)
+        let of = |disturbed: bool| {
+            let own = slices.iter().filter(|slice| {
+                (slice.duel, slice.side) == (duel.seq, side) && slice.disturbed == disturbed
+            });
+            median(&own.map(&figure).collect::<Vec<_>>())
+        };
+        of(false).or_else(|| of(true)).unwrap_or(f64::NAN)
     };
     let of_duels = duels
         .iter()

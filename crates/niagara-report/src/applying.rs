@@ -1,7 +1,5 @@
 //! What it costs to apply what was found, and what it risks: for whoever decides, in a few lines.
 
-use std::collections::BTreeMap;
-
 use niagara_model::{
     BuildNote, Comparison, DeployBuild, Deployment, Finding, Follows, Rung, SameAnswers, Summary,
 };
@@ -682,6 +680,8 @@ fn settings(deployment: &Deployment) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use niagara_model::{DeployMalloc, Releases};
     use niagara_settings::{ProcessSettings, Scheduling};
 

@@ -799,7 +799,8 @@ pub(crate) fn protocol(name: &str, lengths: Option<&DuelLengths>) -> String {
             number::seconds(lengths.slice)
         ),
         "pair" => format!(
-            "{how}; {} of load on each, {warm_up}",
+            "{how}; {} of load on each, in windows of {}, {warm_up}",
+            number::seconds(lengths.slice * lengths.couples as f64),
             number::seconds(lengths.slice)
         ),
         _ => how.to_owned(),

@@ -193,7 +193,7 @@ fn throughput(curve: &SweepCurve, alpha: f64) -> Table {
             "Bold: the knee, {}: {}. {}",
             number::count(knee.threads as usize, "thread"),
             match knee.threads == knee.best_threads {
-                true => "no other count is better".to_owned(),
+                true => "no other measured count is better".to_owned(),
                 false => format!(
                     "the smallest count within {} of the best, which is at {}",
                     number::percent(knee.within),

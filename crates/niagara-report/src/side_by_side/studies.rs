@@ -1,6 +1,7 @@
 //! What two studies have in common, and in what they differ.
 
 use niagara_model::{Comparison, Goal, Summary};
+use niagara_stats::Estimate;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -200,8 +201,10 @@ fn headline(total: Option<&Common>, studies: &[StudyInShort; 2], set_up: &[Fact]
         true => ", with differences in set-up",
         false => ", with the same set-up",
     };
-    let bounded = total.difference.low > 0.0 && total.difference.high.is_finite();
-    match (total.differs, bounded) {
+    let Estimate { low, high, .. } = total.difference;
+    // An interval of less confidence than a call asks for may lie beside 1.
+    let bounds = low > 0.0 && low <= 1.0 && (1.0..f64::INFINITY).contains(&high);
+    match (total.differs, bounds) {
         (true, _) => format!("The results differ{set_up}: {found}"),
         (false, true) => format!(
             "No difference between the results was detected{set_up}: {found} (anything within this interval may have gone unseen)"
