@@ -747,7 +747,9 @@ fn machine(folder: &Path) -> MachineFacts {
 fn show(pack: &Path) -> Result<ExitCode> {
     let manifest = checked_manifest(pack)?;
     let began = jiff::Timestamp::from_second(manifest.began).context("the time of the pack")?;
-    say!("{} ({})", manifest.server.version, manifest.server.comment);
+    // MySQL's packages have the parentheses in it.
+    let comment = manifest.server.comment.trim_matches(['(', ')']);
+    say!("{} ({comment})", manifest.server.version);
     say!(
         "{}, {}, {} MB of memory",
         manifest.machine.cpu,
