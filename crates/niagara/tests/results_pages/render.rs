@@ -87,7 +87,7 @@ pub fn overview(records: &[Record]) -> String {
          - Gains with clients on CPUs of their own: `placement=apart` takes three CPUs.\n\
          - A load from [another machine](../two-machines.md) over a real network.\n\
          - More than two CPUs.\n\
-         - The [study](../studies.md) `compiler-versions.toml`; most of `compiler-pairs.toml` and `inlined-functions.toml`.\n\
+         - Most of the [studies](../studies.md) `compiler-versions.toml`, `compiler-pairs.toml` and `inlined-functions.toml`.\n\
          - Servers outside of Debian's archive, such as Oracle's binaries of MySQL.\n",
     );
     page
