@@ -243,6 +243,35 @@ fn a_lever_file_with_a_mistake_is_shown_with_its_line() {
     }
 }
 
+/// Refused before a server is fetched or started: an option that the workload would not see, a script without a transaction.
+#[test]
+fn what_a_workload_of_ones_own_cannot_take_is_refused() {
+    let place = Place::new();
+    let file = |name: &str, text: &str| {
+        std::fs::write(place.folder.path().join(name), text).expect("a file");
+    };
+    file(
+        "own.toml",
+        "title = \"own\"\n[[table]]\nname = \"t\"\nrows = 0\ncreate = \"CREATE TABLE t (id INT PRIMARY KEY)\"\n\
+         [[transaction]]\nname = \"a\"\nstatements = [\"SELECT 1\"]\n",
+    );
+    file("idle.lua", "function thread_init() end\n");
+    for (arguments, words) in [
+        (
+            &["./own.toml", "--table-size", "5"][..],
+            ["./own.toml", "takes no --table-size"],
+        ),
+        (&["tpcc", "--tables", "3"], ["tpcc", "takes no --tables"]),
+        (&["./idle.lua"], ["idle.lua", "no function event()"]),
+    ] {
+        let (code, _, stderr) = run(place.niagara(&["bench"]).args(arguments));
+        assert_eq!(code, Some(1), "{stderr}");
+        for word in words.into_iter().chain(["\nremedy: "]) {
+            assert!(stderr.contains(word), "no {word:?} in\n{stderr}");
+        }
+    }
+}
+
 #[test]
 fn a_lever_is_added_with_one_file() {
     let place = Place::new();
