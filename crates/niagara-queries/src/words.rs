@@ -49,7 +49,7 @@ pub fn percent(share: f64) -> String {
 }
 
 /// The size of an index that was built.
-pub fn index_size(bytes_of_index: Option<u64>) -> String {
+pub(crate) fn index_size(bytes_of_index: Option<u64>) -> String {
     bytes_of_index.map_or_else(|| "of unknown size".to_owned(), bytes)
 }
 
