@@ -4,7 +4,7 @@ use super::definition::{Column, Definition, Source, Table, Transaction};
 use super::format::{TableFormat, TransactionFormat, Way, WorkloadFormat};
 use super::numbers::{Numbers, number};
 use super::read_generator::{generator, no_way};
-use super::read_statement::{Names, begins_transaction, ends_transaction, name, statement};
+use super::read_statement::{Names, leaves_open, name, statement};
 use niagara_toml::{At, FileError, Found, Mistakes, Text, TextOr, finding};
 use std::collections::BTreeMap;
 
@@ -145,11 +145,7 @@ fn transaction(file: &TransactionFormat, is_job: bool, numbers: &Numbers) -> Fou
     let mut open = None;
     for (place, item) in file.statements.iter().enumerate() {
         let step = statement(place, item, &mut names, numbers)?;
-        if begins_transaction(&step.sql) {
-            open = Some(item.at);
-        } else if ends_transaction(&step.sql) {
-            open = None;
-        }
+        open = leaves_open(open.is_some(), &step.sql).then(|| open.unwrap_or(item.at));
         if is_job && !step.parameters.is_empty() {
             return finding(
                 item.at,
@@ -175,7 +171,7 @@ fn transaction(file: &TransactionFormat, is_job: bool, numbers: &Numbers) -> Fou
             "add COMMIT or ROLLBACK",
         );
     }
-    let begins = steps.iter().any(|step| begins_transaction(&step.sql));
+    let begins = steps.iter().any(|step| leaves_open(false, &step.sql));
     Ok(Transaction {
         name: name.into(),
         weight: file.weight.unwrap_or(1),

@@ -5,6 +5,7 @@ use super::format::{Draw, StatementFormat};
 use super::numbers::{Numbers, number};
 use super::read_generator::generator;
 use super::sql::{is_name, named};
+use niagara_capture::sql::{Boundary, Class, Cut, SqlMode, classify, digest_text};
 use niagara_toml::{At, Found, TextOr, finding};
 
 /// Executions of a statement in one transaction; more is surely a mistake.
@@ -148,34 +149,18 @@ fn sql(at: usize, text: &str, names: &Names) -> Found<(String, Vec<usize>)> {
     Ok((found.sql, places))
 }
 
-/// `BEGIN`, `BEGIN WORK`, `START TRANSACTION` and what may follow.
-pub(super) fn begins_transaction(sql: &str) -> bool {
-    let mut words = sql.split(|c: char| c.is_whitespace() || c == ';');
-    let mut next = || {
-        words
-            .find(|word| !word.is_empty())
-            .map(str::to_ascii_uppercase)
-    };
-    match next().as_deref() {
-        Some("BEGIN") => true,
-        Some("START") => next().as_deref() == Some("TRANSACTION"),
-        _ => false,
+/// Whether a transaction is open behind a statement, by whether one was before it.
+pub(super) fn leaves_open(was_open: bool, sql: &str) -> bool {
+    let mut cut = Cut::default();
+    cut.read(sql.as_bytes(), SqlMode::default());
+    let digest = digest_text(cut.for_digest());
+    let class = classify(&digest).class;
+    let boundary = Boundary::of(class, &digest);
+    match class {
+        Class::Begin => true,
+        Class::Commit | Class::Rollback => boundary.chains,
+        _ => was_open && !boundary.commits,
     }
-}
-
-/// Statements that end a transaction; those that change tables or accounts do it by the way.
-const ENDS: [&str; 10] = [
-    "COMMIT", "ROLLBACK", "CREATE", "ALTER", "DROP", "TRUNCATE", "RENAME", "GRANT", "REVOKE",
-    "ANALYZE",
-];
-
-/// Whether a statement ends the transaction that it is sent in.
-pub(super) fn ends_transaction(sql: &str) -> bool {
-    let mut words = sql.split(|c: char| c.is_whitespace() || c == ';');
-    let mut next = || words.find(|word| !word.is_empty()).unwrap_or_default();
-    let first = next();
-    let ends = ENDS.iter().any(|known| first.eq_ignore_ascii_case(known));
-    ends && !(first.eq_ignore_ascii_case("ROLLBACK") && next().eq_ignore_ascii_case("TO"))
 }
 
 #[cfg(test)]
@@ -183,13 +168,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rollback_to_a_savepoint_ends_no_transaction() {
+    fn a_transaction_is_open_until_something_ends_it() {
         for ends in ["COMMIT", "rollback;", "Rollback Work", "DROP TABLE t"] {
-            assert!(ends_transaction(ends), "{ends}");
+            assert!(!leaves_open(true, ends), "{ends}");
         }
-        for other in ["ROLLBACK TO a", "SELECT 1", "COMMITTED", ""] {
-            assert!(!ends_transaction(other), "{other}");
+        for other in [
+            "ROLLBACK TO a",
+            "SELECT 1",
+            "COMMITTED",
+            "",
+            "COMMIT AND CHAIN",
+            "ANALYZE SELECT 1",
+            "CREATE TEMPORARY TABLE t (a INT)",
+        ] {
+            assert!(leaves_open(true, other), "{other}");
         }
+        // A block of statements ends its own transactions.
+        assert!(!leaves_open(false, "BEGIN NOT ATOMIC SELECT 1; END"));
     }
 
     #[test]
@@ -200,10 +195,10 @@ mod tests {
             "START  TRANSACTION",
             "start\ntransaction read only",
         ] {
-            assert!(begins_transaction(begins), "{begins}");
+            assert!(leaves_open(false, begins), "{begins}");
         }
         for other in ["SELECT 1", "START SLAVE", "BEGINNING", ""] {
-            assert!(!begins_transaction(other), "{other}");
+            assert!(!leaves_open(false, other), "{other}");
         }
     }
 }
