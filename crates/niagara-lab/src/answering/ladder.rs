@@ -16,7 +16,7 @@ use crate::answering::measuring::{Found, Measuring};
 use crate::answering::method_controls::{ControlOptions, alarms, measure_controls};
 use crate::answering::same_answers::{AnswersBeside, are_compared, other_answers, take_answers};
 use crate::answering::sequential_test::{
-    RunningTest, SequentialTest, TestOutcome, first_look_seconds, share_seconds,
+    RunningTest, SequentialTest, TestOutcome, first_look_seconds, open_seconds, share_seconds,
 };
 use crate::answering::target_sizes::{sizes_of_parts, with_sizes};
 use crate::asking::question::RungRecipe;
@@ -296,13 +296,8 @@ impl LadderState<'_> {
         // Every rung still to come has the same share of what is left, the total's aside.
         let first_look = first_look_seconds(study, errors, options.couples);
         let reserve = first_look_seconds(study, self.total_errors(), options.couples);
-        let open = match study.left_seconds() - reserve {
-            // Too little for both: without a rung there is no total.
-            open if open < first_look && self.best.id() == options.start.id() => {
-                study.left_seconds()
-            }
-            open => open,
-        };
+        let is_kept = self.best.id() != options.start.id();
+        let open = open_seconds(study.left_seconds(), reserve, first_look, is_kept);
         let share = share_seconds(open, rungs_after + 1, first_look);
         let best = self.best.clone();
         let bench = &*bench;

@@ -34,7 +34,7 @@ use crate::answering::measuring::{Found, Measuring};
 use crate::answering::method_controls::{ControlOptions, alarms, measure_controls};
 use crate::answering::same_answers::other_answers;
 use crate::answering::sequential_test::{
-    RunningTest, SequentialTest, TestOutcome, first_look_seconds, share_seconds,
+    RunningTest, SequentialTest, TestOutcome, first_look_seconds, open_seconds, share_seconds,
 };
 use crate::asking::level_sets::MatrixQuestion;
 use crate::asking::wanted_level::WantedLevel;
@@ -265,11 +265,7 @@ impl<'a> MatrixRun<'a> {
             });
             let first_look = first_look_seconds(study, errors, options.couples);
             let reserve = first_look_seconds(study, confirmation, options.couples);
-            let open = match study.left_seconds() - reserve {
-                // Too little for both: without a cell there is nothing to confirm.
-                open if open < first_look && left == count => study.left_seconds(),
-                open => open,
-            };
+            let open = open_seconds(study.left_seconds(), reserve, first_look, left < count);
             let share = share_seconds(open, left, first_look);
             // Every cell that is measured is among those that were counted.
             left -= 1;

@@ -634,6 +634,16 @@ pub(crate) fn seconds_of(study: &Study, duels: usize, shape: impl Into<DuelShape
     duels as f64 * study.duel_seconds(shape) * SPARE_TIME
 }
 
+/// Seconds that cells or rungs may take where what is `left` has to suffice for a confirmation or a total behind them, too, which takes
+/// `reserve` seconds. Where the time is too short for both, and nothing `is_there` to be confirmed, it is all theirs.
+pub(crate) fn open_seconds(left: f64, reserve: f64, first_look: f64, is_there: bool) -> f64 {
+    let open = left - reserve;
+    match open < first_look && !is_there {
+        true => left,
+        false => open,
+    }
+}
+
 /// Seconds for the next of `questions` that share `open_seconds`: an equal part, but at least what its first look takes.
 /// With less there is no verdict on any of them; so the last ones go without where the time is too short for all.
 pub(crate) fn share_seconds(open_seconds: f64, questions: usize, first_look_seconds: f64) -> f64 {
@@ -788,6 +798,9 @@ mod tests {
 
     #[test]
     fn time_that_is_too_short_for_all_is_enough_for_some() {
+        assert_eq!(open_seconds(600.0, 60.0, 50.0, false), 540.0);
+        assert_eq!(open_seconds(100.0, 60.0, 50.0, false), 100.0);
+        assert_eq!(open_seconds(100.0, 60.0, 50.0, true), 40.0);
         assert_eq!(share_seconds(600.0, 6, 50.0), 100.0);
         assert_eq!(share_seconds(240.0, 6, 50.0), 50.0);
         assert_eq!(share_seconds(30.0, 6, 50.0), 30.0);
