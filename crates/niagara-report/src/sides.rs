@@ -109,13 +109,8 @@ impl Sides {
             Summary::Tune(_) => ["start (A)", "final (B)"],
             _ => ["A", "B"],
         };
-        let mut sides = Self::of_duels(
-            report,
-            &report.main_duels(),
-            names,
-            Ratios::of(comparison),
-            comparison.tps,
-        )?;
+        let mut sides =
+            Self::of_duels(report, &report.main_duels(), names, Ratios::of(comparison))?;
         sides.origin = report
             .events
             .iter()
@@ -141,17 +136,15 @@ impl Sides {
             &report.scored(Phase::Claim, OVER_SOCKET),
             ["start, socket (A)", "final (B)"],
             ratios,
-            [f64::NAN; 2],
         )
     }
 
-    /// Of these duels; `tps` where their slices give no throughput. `None` where no slice of theirs is stored.
+    /// Of these duels; `None` where no slice of theirs is stored.
     fn of_duels(
         report: &Report,
         duels: &[&DuelRecord],
         names: [&str; 2],
         ratios: Ratios,
-        tps: [f64; 2],
     ) -> Option<Sides> {
         let slices: Vec<&SliceRecord> = report
             .slices
@@ -168,7 +161,7 @@ impl Sides {
         });
         let of_slices =
             |figure: &dyn Fn(&SliceRecord) -> f64| of_median_slices(duels, &report.slices, figure);
-        let tps_of_slices = of_slices(&|slice| slice.transactions as f64 / slice.seconds);
+        let tps = of_slices(&|slice| slice.transactions as f64 / slice.seconds);
         let latency_ms = PERCENTILES.iter().enumerate().map(|(place, name)| {
             let ms = of_slices(&|slice| slice.latency_us[place] as f64 / 1000.0);
             ms.map(|ms| (*name, ms))
@@ -198,7 +191,7 @@ impl Sides {
         });
         Some(Sides {
             names: names.map(str::to_owned),
-            tps: tps_of_slices.unwrap_or(tps),
+            tps: tps.unwrap_or([f64::NAN; 2]),
             all_time_tps,
             latency_ms,
             cpu_us: cpu_us.unwrap_or([f64::NAN; 2]),
