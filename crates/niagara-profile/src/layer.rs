@@ -448,6 +448,13 @@ mod tests {
             ("schedule", Kernel),
         ];
         assert_eq!(layer_of(&handshake), "network-read");
+        let answer = [
+            ("write", Library),
+            ("vfs_write", Kernel),
+            ("sock_write_iter", Kernel),
+            ("unix_stream_sendmsg", Kernel),
+        ];
+        assert_eq!(layer_of(&answer), "network-write");
         // A condition that a statement waits for is no waiting for the client.
         assert_eq!(with(&[&wait[..], &asleep].concat()), "locks");
         // Names of the table cache and of MyISAM that begin as those of mallocs do.
