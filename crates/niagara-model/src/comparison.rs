@@ -57,8 +57,7 @@ pub struct Comparison {
     /// What keeps the figures from being the servers' own, where something does: the load generator was the bottleneck.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caution: Option<Finding>,
-    /// Transactions per second of A and of B in the median slice of a duel, geometric means over the duels: for orientation only. Of runs
-    /// that are no duels it is their median.
+    /// Transactions per second of A and of B in the median slice of a duel, geometric means over the duels: for orientation only.
     #[serde(deserialize_with = "numbers_or_null")]
     #[schemars(with = "[Option<f64>; 2]")]
     pub tps: [f64; 2],

@@ -4,8 +4,8 @@ use niagara_stats::{geometric_means, median};
 
 use crate::{DuelRecord, SliceRecord};
 
-/// A figure of both sides: of a duel's undisturbed slices the median, or of all where none was undisturbed, of all duels the geometric mean. The quotient of the two is a mean
-/// of the duels' ratios. `None` without a duel of which both sides have the figure.
+/// A figure of both sides: the geometric mean over the duels of each duel's median slice. Disturbed slices count only in a duel that has no
+/// others. The quotient of both is a mean of the duels' ratios. `None` where no duel has the figure on both sides.
 pub fn of_median_slices(
     duels: &[&DuelRecord],
     slices: &[SliceRecord],

@@ -356,7 +356,7 @@ pub enum Caution {
     WritesNotCounted {
         /// The table.
         table: TableName,
-        /// What it is.
+        /// The kind of the writer.
         by: Writer,
         /// Its name.
         name: String,

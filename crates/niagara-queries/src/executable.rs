@@ -32,8 +32,10 @@ pub fn split_settings(text: &str) -> (&str, &str) {
         let word = words.next();
         word.is_some_and(|(_, word)| word.eq_ignore_ascii_case(known))
     });
-    let follows = words.find(|(_, word)| word.eq_ignore_ascii_case("for"));
-    match follows.filter(|_| begins) {
+    if !begins {
+        return ("", text);
+    }
+    match words.find(|(_, word)| word.eq_ignore_ascii_case("for")) {
         Some((at, word)) => {
             let rest = &text[at + word.len()..];
             text.split_at(text.len() - rest.trim_ascii_start().len())

@@ -222,7 +222,7 @@ impl fmt::Display for Cause {
     }
 }
 
-/// What is said of a statement without a cause.
+/// Why a statement has no cause, in words.
 pub fn no_cause(digest: &DigestAdvice) -> &'static str {
     match (&digest.not_understood, digest.work) {
         (Some(_), Some(_)) => "counted; its grammar is not understood",

@@ -13,14 +13,14 @@ use crate::statement::{Kind, Structure};
 
 /// Rounds of triggers that set each other off.
 const ROUNDS: usize = 4;
-/// Changes that are looked at, at most.
+/// At most so many changes are followed.
 const MOST: usize = 10_000;
 /// Words behind which a statement of a body begins.
 const BEGINNERS: [&str; 6] = ["begin", "then", "else", "do", "loop", "repeat"];
 /// Words that such a statement begins with, where it writes.
 const VERBS: [&str; 4] = ["insert", "replace", "update", "delete"];
 
-/// What writes to a table beside the statements' own texts.
+/// What writes to a table without a statement that names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Writer {

@@ -91,8 +91,8 @@ fn a_recursion_has_no_other_plan() -> Result<()> {
     Ok(())
 }
 
-/// The same writes by a statement, by a trigger, by a procedure and by a foreign key: what is counted keeps an index away, what is not
-/// is told.
+/// The same writes by a statement, by a trigger, by a procedure and by a foreign key: counted ones keep an index away, a caution names
+/// the others.
 fn hidden_writes(server: &str) -> Result<()> {
     let shop = Shop::empty(server)?;
     for table in ["audit_direct", "audit_trigger", "audit_call", "audit_key"] {

@@ -399,7 +399,6 @@ fn mysql_shows_what_is_invisible() -> Result<()> {
     shown_again(MYSQL, "INVISIBLE", "VISIBLE")
 }
 
-/// A setting of the optimizer's switches.
 /// MariaDB's settings of one statement: what follows them is taken apart, explained and counted with them.
 #[test]
 fn a_statement_with_settings_of_its_own_gets_its_index() -> Result<()> {
@@ -422,6 +421,7 @@ fn a_statement_with_settings_of_its_own_gets_its_index() -> Result<()> {
     Ok(())
 }
 
+/// A setting of the optimizer's switches.
 fn switch(flag: &str) -> PlanSetting {
     PlanSetting {
         lever: format!("optimizer-switch={flag}"),

@@ -50,13 +50,7 @@ pub(super) fn read(
     let Some(count) = count else { return Ok(None) };
     let count = count.and_then(|count| count.parse().ok()).unwrap_or(0);
     if count > MOST {
-        gaps.push(Gap {
-            part: MissingPart::Tables,
-            cause: GapCause::TooManyTables {
-                tables: count,
-                most: MOST,
-            },
-        });
+        gaps.push(too_many(MissingPart::Tables, count, MOST));
         return Ok(None);
     }
     let tables = tables(reader, source);
@@ -95,13 +89,11 @@ pub(super) fn read(
             "SELECT ON *.*",
             gaps,
         )?;
-        gaps.extend(read.flatten().map(|tables| Gap {
-            part: MissingPart::SimilarIndexes,
-            cause: GapCause::TooManyTables {
-                tables,
-                most: OPENED as u64,
-            },
-        }));
+        let most = OPENED as u64;
+        gaps.extend(
+            read.flatten()
+                .map(|tables| too_many(MissingPart::SimilarIndexes, tables, most)),
+        );
     }
     if let Some(reads) = &catalog.index_reads {
         let read = unread_indexes(reader, &mut catalog.tables, reads);
@@ -115,13 +107,11 @@ pub(super) fn read(
     }
     let read = writes(reader, source, &mut catalog.tables);
     let read = part(read, MissingPart::Writes, privileges, "SELECT ON *.*", gaps)?;
-    gaps.extend(read.flatten().map(|tables| Gap {
-        part: MissingPart::Writes,
-        cause: GapCause::TooManyTables {
-            tables,
-            most: OPENED as u64,
-        },
-    }));
+    let most = OPENED as u64;
+    gaps.extend(
+        read.flatten()
+            .map(|tables| too_many(MissingPart::Writes, tables, most)),
+    );
     if source.variables.is_on("performance_schema") {
         let read = statistics(reader, source, &mut catalog.tables);
         part(
@@ -373,6 +363,14 @@ fn unread_indexes(
         table.foreign_keys = first_columns(table);
     }
     Ok(())
+}
+
+/// A part that is not read of all tables.
+fn too_many(part: MissingPart, tables: u64, most: u64) -> Gap {
+    Gap {
+        part,
+        cause: GapCause::TooManyTables { tables, most },
+    }
 }
 
 fn first_columns(table: &Table) -> Vec<String> {

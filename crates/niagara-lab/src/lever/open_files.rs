@@ -8,8 +8,8 @@ const CACHE: &str = "table_open_cache";
 const INSTANCES: &str = "table_open_cache_instances";
 const CONNECTIONS: &str = "max_connections";
 
-/// The open files that a server with these variables asks for at its start, with what it needs beside tables and connections.
-/// `None` where they do not set the table cache.
+/// How many open files a server asks for at its start: for tables, for connections, and some for itself. `None` where the variables do
+/// not set the table cache.
 ///
 /// Source: mysqld.cc of MariaDB 10.11 (`init_common_variables`: 2 × cache × instances, and it takes fewer instances where files are
 /// few) and of MySQL 9.7 (`adjust_open_files_limit`: 2 × cache). Defaults by their reference manuals.
